@@ -157,7 +157,7 @@ static void map_counters(const struct ethdev *e)
         rte_eth_dev_set_rx_queue_stats_mapping(e->id, q, (uint8_t)q);
 }
 
-// take_multicast: neighbour discovery arrives by multicast. A device that cannot receive all
+// take_multicast: neighbor discovery arrives by multicast. A device that cannot receive all
 // multicast frames is made promiscuous. For a kernel port, the operator must configure the
 // interface (docs/ports.md).
 static void take_multicast(const struct ethdev *e, const struct port_params *p)
@@ -172,7 +172,7 @@ static void take_multicast(const struct ethdev *e, const struct port_params *p)
                 p->name, rte_strerror(-rc));
     else
         log_say(LOG_port, LOG_WARN,
-                "port %s: the device may lose multicast frames (%s): neighbour discovery of IPv6 "
+                "port %s: the device may lose multicast frames (%s): neighbor discovery of IPv6 "
                 "may fail, and groups get nothing; see docs/ports.md",
                 p->name, rte_strerror(-rc));
 }

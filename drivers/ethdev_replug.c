@@ -174,7 +174,7 @@ static int fits(const struct ethdev *e, const struct ethdev *fresh, struct err *
     return 0;
 }
 
-// keep_mac: an interface that was made anew has another one, and neighbours know the first.
+// keep_mac: an interface that was made anew has another one, and neighbors know the first.
 static int keep_mac(const struct ethdev *e, struct ethdev *fresh, struct err *err)
 {
     const struct port_params p = {.name = e->port.name, .has_mac = true, .mac = e->port.mac};

@@ -11,7 +11,7 @@
 // side tx: a packet of ours was not sent, or not built. A received packet that it answers is
 // counted separately.
 //
-// cause lack: something on this side lacked, such as room, a record, a route or a neighbour's
+// cause lack: something on this side lacked, such as room, a record, a route or a neighbor's
 // answer; the verdict (server/verdict.h) names it. cause peer: what came was wrong, unasked or
 // refused as it should be; any peer can send as much of it as it likes.
 #define DROP_TABLE(X)                                                                              \
@@ -24,10 +24,10 @@
     X(arp_not_for_us, rx, peer,                                                                    \
       "ARP request for an address that is not ours, or from an invalid sender")                    \
     X(arp_reply_unasked, rx, peer, "unsolicited ARP reply")                                        \
-    X(arp_cache_full, tx, lack, "packet for a neighbour for which the ARP cache had no room")      \
+    X(arp_cache_full, tx, lack, "packet for a neighbor for which the ARP cache had no room")       \
     X(arp_wait_replaced, tx, lack,                                                                 \
-      "packet waiting for a neighbour, replaced by a newer one: too many waited")                  \
-    X(arp_wait_expired, tx, lack, "packet whose neighbour never answered")                         \
+      "packet waiting for a neighbor, replaced by a newer one: too many waited")                   \
+    X(arp_wait_expired, tx, lack, "packet whose neighbor never answered")                          \
     X(ip_short, rx, peer, "frame ends inside the IPv4 header")                                     \
     X(ip_version, rx, peer, "version field is not 4")                                              \
     X(ip_header_length, rx, peer, "IPv4 header length below 20 bytes or past the frame")           \
@@ -36,7 +36,7 @@
     X(ip_fragment, rx, peer, "IPv4 fragment where [memory] reassembly is off")                     \
     X(fragment_length, rx, peer, "fragment without data, of odd length, or beyond 64 KiB")         \
     X(fragment_header, rx, peer,                                                                   \
-      "first IPv6 fragment without all headers, or of neighbour discovery")                        \
+      "first IPv6 fragment without all headers, or of neighbor discovery")                         \
     X(fragment_duplicate, rx, peer, "fragment that was received before")                           \
     X(fragment_overlap, rx, peer,                                                                  \
       "fragment that overlaps or contradicts another one: its datagram is dropped")                \
@@ -76,16 +76,16 @@
     X(icmp6_checksum, rx, peer, "ICMPv6 checksum wrong")                                           \
     X(icmp6_type, rx, peer, "ICMPv6 message of a type that is not handled")                        \
     X(icmp6_mtu, rx, peer, "ICMPv6 Packet Too Big with an MTU below 1280 (RFC 8201 4)")            \
-    X(nd_hops, rx, peer, "neighbour discovery from behind a router: hop limit not 255")            \
-    X(nd_malformed, rx, peer, "neighbour discovery message that RFC 4861 7.1 refuses")             \
+    X(nd_hops, rx, peer, "neighbor discovery from behind a router: hop limit not 255")             \
+    X(nd_malformed, rx, peer, "neighbor discovery message that RFC 4861 7.1 refuses")              \
     X(nd_not_for_us, rx, peer,                                                                     \
       "solicitation for an address that is not ours, or from a false sender")                      \
-    X(nd_unasked, rx, peer, "unsolicited neighbour advertisement")                                 \
+    X(nd_unasked, rx, peer, "unsolicited neighbor advertisement")                                  \
     X(nd_router, rx, peer, "router solicitation, router advertisement or redirect: ignored")       \
-    X(nd_cache_full, tx, lack, "packet for a neighbour for which the IPv6 cache had no room")      \
+    X(nd_cache_full, tx, lack, "packet for a neighbor for which the IPv6 cache had no room")       \
     X(nd_wait_replaced, tx, lack,                                                                  \
-      "packet waiting for an IPv6 neighbour, replaced by a newer one: too many waited")            \
-    X(nd_wait_expired, tx, lack, "packet whose IPv6 neighbour never answered")                     \
+      "packet waiting for an IPv6 neighbor, replaced by a newer one: too many waited")             \
+    X(nd_wait_expired, tx, lack, "packet whose IPv6 neighbor never answered")                      \
     X(icmp_malformed, rx, peer, "ICMP message too short")                                          \
     X(icmp_checksum, rx, peer, "ICMP checksum wrong")                                              \
     X(icmp_type, rx, peer, "ICMP message of a type that is not handled")                           \

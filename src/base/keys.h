@@ -16,7 +16,7 @@
     X(PORTS, "ports of active opens (RFC 6056)")                                                   \
     X(OUT_OF_ORDER, "whose data out of order is counted together")                                 \
     X(RESETS, "limit of RSTs")                                                                     \
-    X(NEIGHBORS, "where an address lies in the neighbour tables")                                  \
+    X(NEIGHBORS, "where an address lies in the neighbor tables")                                   \
     X(IP_IDS, "IPv4 identifications (RFC 7739)")                                                   \
     X(REASSEMBLY, "where a datagram in fragments lies, and its source")                            \
     X(ECHOES, "limit of echo replies")                                                             \

@@ -228,7 +228,7 @@ static bool is_neighbor(const struct conf_port *p, const struct ip_addr *a)
 }
 
 // check_hop: refuses a next hop that is this host, or that is neither on the link nor a configured
-// neighbour.
+// neighbor.
 static void check_hop(struct load *l, const struct key *k, unsigned at, const struct ip_addr *a)
 {
     const struct conf_port *p = &l->c->ports[at];

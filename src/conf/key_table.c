@@ -329,8 +329,8 @@ const struct key conf_keys[] = {
         VALUE("",
               "Next hops to prefixes. The longest prefix that contains an address is used for it")),
     LIST(port, neighbor, KEY_NEIGHBORS, OPTIONAL, REPEAT,
-         VALUE("", "Neighbours whose MAC address is given here instead of being asked for by ARP "
-                   "or neighbour discovery")),
+         VALUE("", "Neighbors whose MAC address is given here instead of being asked for by ARP "
+                   "or neighbor discovery")),
     LIST(port, mac, KEY_MAC, OPTIONAL,
          VALUE("", "MAC address of the port. empty: the driver chooses it")),
     // 2034: a frame has to fit in one packet of 2048 bytes.
@@ -355,9 +355,9 @@ const struct key conf_keys[] = {
            "Time in which DPDK's driver must open the device. If it takes longer, the server ends "
            "with an error")),
     POWER(port, arp_entries, 64, 32768,
-          VALUE("1024", "Entries of a worker's neighbour cache, for each family")),
+          VALUE("1024", "Entries of a worker's neighbor cache, for each family")),
     COUNT(port, arp_rate_per_s, 1, 1000000,
-          VALUE("1000", "ARP requests and neighbour solicitations that a worker sends per second")),
+          VALUE("1000", "ARP requests and neighbor solicitations that a worker sends per second")),
     TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, WRAPPERS,
          VALUE("", "Name of the port to wrap")),
     NUMBER(port, seed, 0, UINT64_MAX, FAULT,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lists.h: parses and prints values that are more than a number or a text: cores, addresses,
-// neighbours, ports.
+// neighbors, ports.
 #pragma once
 #include "base/addr.h"
 #include "conf/value.h"

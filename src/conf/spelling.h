@@ -3,7 +3,7 @@
 #pragma once
 #include "base/base.h"
 
-// spelling_distance: the number of edits (insert, delete, change, swap of neighbours) between two
+// spelling_distance: the number of edits (insert, delete, change, swap of neighbors) between two
 // words. 32 if a word has more than 31 characters. Source: the optimal string alignment
 // distance.
 unsigned spelling_distance(const char *a, const char *b);

@@ -362,7 +362,7 @@ void value_expected(const struct key *k, struct text *out)
         text_printf(out, "a unicast MAC address, as 02:00:00:00:00:01");
         return;
     case KEY_NEIGHBORS:
-        text_printf(out, "at most %d neighbours, ADDRESS MAC, as 10.0.0.1 02:00:00:00:00:01",
+        text_printf(out, "at most %d neighbors, ADDRESS MAC, as 10.0.0.1 02:00:00:00:00:01",
                     CONF_NEIGHBORS_MAX);
         return;
     case KEY_ROUTES:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ARP messages (RFC 826, RFC 5227). The neighbours are stored in neighbor_cache.h. Three messages
-// confirm a neighbour: its reply to us, its request for one of our addresses, and, if it is known,
+// ARP messages (RFC 826, RFC 5227). The neighbors are stored in neighbor_cache.h. Three messages
+// confirm a neighbor: its reply to us, its request for one of our addresses, and, if it is known,
 // its announcement.
 #include "net/priv.h"
 
@@ -53,7 +53,7 @@ static void resolve(struct net *net, struct clock_now now, struct neighbor *e,
                      true, tx);
 }
 
-// learn: stores the neighbour that sent us a request. It will need the entry for our answers.
+// learn: stores the neighbor that sent us a request. It will need the entry for our answers.
 static void learn(struct net *net, struct clock_now now, struct neighbor *e,
                   const struct wire_arp *a, struct net_tx *tx)
 {

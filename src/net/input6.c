@@ -106,7 +106,7 @@ static bool in_group(const struct net *net, const struct ip_addr *dst)
     return false;
 }
 
-// is_discovery: whether it is a neighbour discovery message. Its handler checks the source, which
+// is_discovery: whether it is a neighbor discovery message. Its handler checks the source, which
 // may be the unspecified address or a local address that another node claims.
 static bool is_discovery(const uint8_t *frame, const struct wire_ip6 *ip)
 {
@@ -208,7 +208,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     return DROP_NONE;
 }
 
-// input_link: handles messages that must come from the link, such as neighbour discovery.
+// input_link: handles messages that must come from the link, such as neighbor discovery.
 static struct outcome input_link(struct net *net, struct clock_now now, struct pkt *p,
                                  const struct wire_ip6 *ip, uint8_t type, struct net_tx *tx)
 {
@@ -265,7 +265,7 @@ static enum drop_reason input_group(struct net *net, struct clock_now now, const
 }
 
 // input_part: handles a fragment. A first fragment without all headers is refused (RFC 7112 5), and
-// so is neighbour discovery in fragments (RFC 6980 5).
+// so is neighbor discovery in fragments (RFC 6980 5).
 static struct outcome input_part(struct net *net, struct clock_now now, const uint8_t *frame,
                                  const struct wire_ip6 *ip)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of neighbour discovery (RFC 4861) for IPv6, of duplicate address detection (RFC 4862),
-// and of MLDv2 (RFC 3810). The neighbours are stored in neighbor_cache.h. Only a solicited
-// advertisement confirms a neighbour. Its solicitation and its unsolicited advertisement do not
+// Messages of neighbor discovery (RFC 4861) for IPv6, of duplicate address detection (RFC 4862),
+// and of MLDv2 (RFC 3810). The neighbors are stored in neighbor_cache.h. Only a solicited
+// advertisement confirms a neighbor. Its solicitation and its unsolicited advertisement do not
 // (RFC 4861 7.2.3, 7.2.5).
 #include <string.h>
 
@@ -65,7 +65,7 @@ static bool may_learn(const struct net6 *v6, const struct ip_addr *src)
     return route6_find(v6, src, &hop) && ip6_same(&hop, src);
 }
 
-// learn: stores the MAC address that a neighbour sent in its solicitation (RFC 4861 7.2.3). If the
+// learn: stores the MAC address that a neighbor sent in its solicitation (RFC 4861 7.2.3). If the
 // entry already has this MAC, it does not change.
 static void learn(struct net *net, struct clock_now now, const struct ip_addr *src,
                   const struct wire_nd *m, struct net_tx *tx)

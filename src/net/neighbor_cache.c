@@ -214,8 +214,8 @@ static struct neighbor *place(struct neighbor_cache *n, struct neighbor_key key,
 }
 
 // request: sends a request for e's MAC, by unicast to the known MAC or by multicast. If the rate
-// limit, tx or the pool refuses the request, it counts as a try for a pending neighbour, so that
-// entries that a flood creates expire. It does not count for a known neighbour, which is removed
+// limit, tx or the pool refuses the request, it counts as a try for a pending neighbor, so that
+// entries that a flood creates expire. It does not count for a known neighbor, which is removed
 // only after real requests. The rate limit does not apply to gateways: they are few, and their
 // timer limits them.
 static void request(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
@@ -304,7 +304,7 @@ static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct ne
         forget(n, e, n->family->wait_expired);
         return;
     }
-    // A known neighbour is asked by unicast first. The last request is sent by multicast.
+    // A known neighbor is asked by unicast first. The last request is sent by multicast.
     request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbor_cache.h: the neighbours of one family at one port queue: the MAC of each, and the
-// packets that wait for it. ARP (arp.c) and neighbour discovery (ndisc.c) tell the cache what they
+// neighbor_cache.h: the neighbors of one family at one port queue: the MAC of each, and the
+// packets that wait for it. ARP (arp.c) and neighbor discovery (ndisc.c) tell the cache what they
 // learn; it tells them whom to ask.
 //
 //             neighbor_wait,              neighbor_resolve,
@@ -14,8 +14,8 @@
 //    +-----------------------------------------------------------+ three tries
 //    (and from REACHABLE after 60 s that nobody used it)
 //
-// neighbor_tick() makes the transitions that time causes. The MAC of a neighbour in PROBE is used;
-// the first tries go to that MAC, the last one to all, as the tries for a pending neighbour do.
+// neighbor_tick() makes the transitions that time causes. The MAC of a neighbor in PROBE is used;
+// the first tries go to that MAC, the last one to all, as the tries for a pending neighbor do.
 // STATIC entries change by order only. Those of the configuration lie behind the sets; those that
 // neighbor_add() made lie in the sets, and leave NET_NEIGHBOR_DYNAMIC_WAYS entries of each to
 // others.
@@ -31,7 +31,7 @@
 #include "wire/raw.h"
 
 // neighbor_key: an IPv4 address in memory order, and 0; or both halves of an IPv6 address in memory
-// order. 0, 0 is the key of no neighbour.
+// order. 0, 0 is the key of no neighbor.
 struct neighbor_key {
     uint64_t w[2];
 };
@@ -53,7 +53,7 @@ struct neighbor6 {
     struct neighbor n;
     uint64_t addr[2];  // as struct ip_addr lies in memory; 0, 0: free
 } CACHE_ALIGNED;
-static_assert(sizeof(struct neighbor6) == CACHE_LINE, "one miss a neighbour");
+static_assert(sizeof(struct neighbor6) == CACHE_LINE, "one miss a neighbor");
 
 // rate: a token bucket, stored as the time of the next token (GCRA, ITU-T I.371).
 struct rate {
@@ -72,7 +72,7 @@ static inline bool rate_allow(struct rate *r, uint64_t now_us)
     return true;
 }
 
-// neighbor_family: what differs between ARP and neighbour discovery, apart from their messages and
+// neighbor_family: what differs between ARP and neighbor discovery, apart from their messages and
 // from `confirmed` of neighbor_resolve().
 struct neighbor_family {
     bool is_v6;
@@ -108,7 +108,7 @@ struct neighbor_cache {
 size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6);
 
 // neighbor_cache_init: makes n, whose bytes are 0, the empty cache of `net` and places c's static
-// neighbours of the family in it.
+// neighbors of the family in it.
 void neighbor_cache_init(struct neighbor_cache *n, struct net *net,
                          const struct neighbor_family *family, const struct net_config *c);
 
@@ -195,7 +195,7 @@ struct neighbor *neighbor_place(struct neighbor_cache *n, struct clock_now now,
                                 struct neighbor_key key);
 
 // neighbor_resolve: sets the MAC of `key`, whose entry is e, and sends the packets that wait for
-// it. Not confirmed: the neighbour sent it unsolicited, which RFC 4861 7.3.2 calls STALE. The entry
+// it. Not confirmed: the neighbor sent it unsolicited, which RFC 4861 7.3.2 calls STALE. The entry
 // then becomes PROBE: the MAC is used at once, and a request is sent at the next tick. ARP has no
 // STALE and always confirms.
 void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct neighbor *e,
@@ -203,8 +203,8 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
                       struct net_tx *tx);
 
 // neighbor_verify_all: after the link was down, another host or another NIC may have the address of
-// a neighbour. The next ticks send one request for each known neighbour to all, not to the MAC that
-// is known. A neighbour that does not answer is removed. Its MAC is used until then.
+// a neighbor. The next ticks send one request for each known neighbor to all, not to the MAC that
+// is known. A neighbor that does not answer is removed. Its MAC is used until then.
 void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now);
 
 // neighbor_tick: runs the timers of the next NET_TICK_SLOTS entries.

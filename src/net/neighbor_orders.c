@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders of the control thread that change neighbours of either family.
+// Orders of the control thread that change neighbors of either family.
 #include <errno.h>
 
 #include "net/priv6.h"

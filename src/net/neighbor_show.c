@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of the neighbour caches for other threads, and their text in Linux's formats.
+// Copies of the neighbor caches for other threads, and their text in Linux's formats.
 #include <stdio.h>
 
 #include "net/priv6.h"

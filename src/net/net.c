@@ -72,7 +72,7 @@ static int check_config(const struct net_config *c, struct err *e)
     if (c->n_locals == 0 || c->n_locals > NET_LOCALS_MAX)
         return err_set(e, "%u addresses: expected 1 to %d", c->n_locals, NET_LOCALS_MAX);
     if (c->n_statics > NET_STATICS_MAX)
-        return err_set(e, "%u static neighbours: at most %d", c->n_statics, NET_STATICS_MAX);
+        return err_set(e, "%u static neighbors: at most %d", c->n_statics, NET_STATICS_MAX);
     if (c->n_udp > NET_UDP_PORTS_MAX)
         return err_set(e, "%u UDP ports: at most %d", c->n_udp, NET_UDP_PORTS_MAX);
     for (uint32_t k = 0; k < c->n_locals; k++)

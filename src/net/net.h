@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // net.h: converts between packets and TCP segments for one port queue. It handles Ethernet; ARP,
-// IPv4 and ICMP; neighbour discovery, IPv6 and ICMPv6; routes.
+// IPv4 and ICMP; neighbor discovery, IPv6 and ICMPv6; routes.
 //
 //   pkts -> net_input  -> segs (to the flow table), ICMP events (to TCP), replies (to the port)
-//   segs -> net_output -> packets (to the port), or packets that wait for a neighbour's MAC
-//           net_tick   -> requests to neighbours; drops packets that have waited too long
+//   segs -> net_output -> packets (to the port), or packets that wait for a neighbor's MAC
+//           net_tick   -> requests to neighbors; drops packets that have waited too long
 //
 // One struct net belongs to one worker and one port queue. After net_init() no function locks,
 // logs, allocates memory or makes a system call. Other threads may call only net_arp_read(),
@@ -38,8 +38,8 @@ enum {
     NET_DEFEND_MS = 10000,  // RFC 5227 1.1, DEFEND_INTERVAL
     NET_UDP_PORTS_MAX = 32,
     NET_CHOSEN_FIRST = 32768,  // ports from here on may be ephemeral: udp_is_secret()
-    NET_WAIT_MAX = 48,         // packets that wait for one neighbour: 64 KiB of fragments
-    NET_WAIT_MORE_MAX = 256,   // the same of all neighbours, without the first packet of each
+    NET_WAIT_MAX = 48,         // packets that wait for one neighbor: 64 KiB of fragments
+    NET_WAIT_MORE_MAX = 256,   // the same of all neighbors, without the first packet of each
     NET_LOST_MAX = 16,         // segments that one net_lost() reports
     NET_GROUPS_MAX = 64,       // joined groups of each family
     NET_ANNOUNCE_MAX = 2 * NET_LOCALS_MAX + NET_ROUTES_MAX + 5,  // packets of net_announce()
@@ -78,16 +78,15 @@ struct net_config {
     uint16_t local_ix_first;  // flow_key.local_ix of locals[0]; the others follow
     uint8_t n_locals;         // 1..NET_LOCALS_MAX
     uint8_t n_statics;
-    struct net_local locals[NET_LOCALS_MAX];  // those of IPv4 before those of IPv6
-    struct net_static
-        statics[NET_STATICS_MAX];  // neighbours that are never probed and never expire
-    uint32_t gateway;              // of IPv4, host order; 0: none; on-link or one of statics
-    struct ip_addr gateway6;       // of IPv6; all zero: none
+    struct net_local locals[NET_LOCALS_MAX];     // those of IPv4 before those of IPv6
+    struct net_static statics[NET_STATICS_MAX];  // neighbors that are never probed and never expire
+    uint32_t gateway;         // of IPv4, host order; 0: none; on-link or one of statics
+    struct ip_addr gateway6;  // of IPv6; all zero: none
     uint8_t n_routes;
     struct net_route routes[NET_ROUTES_MAX];  // longest prefix match, together with locals
     uint32_t caps;                            // enum port_cap of the port
     uint16_t chain_max;                       // as the port's; 0: PKT_CHAIN_MAX
-    uint32_t arp_entries;        // of each family's neighbours; a power of two; default 1024
+    uint32_t arp_entries;        // of each family's neighbors; a power of two; default 1024
     uint32_t arp_rate_per_s;     // limit of requests sent, each family; default 1000
     uint32_t icmp_rate_per_s;    // limit of echo replies; default 10000; 0: none
     uint32_t icmp_errors_per_s;  // limit of ICMP errors sent; default 1000 (Linux's); 0: none
@@ -103,7 +102,7 @@ struct net_config {
     // Another net with the same addresses receives the same ARP packets and answers, defends and
     // announces. This net only learns, and sends the requests that it needs.
     bool quiet;
-    // The port returns what is sent. Its addresses, loopback among them, are their own neighbours
+    // The port returns what is sent. Its addresses, loopback among them, are their own neighbors
     // (in statics) and are valid as a source. Nothing is announced.
     bool loops;
 };
@@ -225,7 +224,7 @@ struct net_datagram {
 // those.
 int net_egress(const struct net *net, const struct ip_addr *to, struct ip_addr *from);
 
-// net_send: builds the packets of datagram d and appends them to tx. If the neighbour's MAC is not
+// net_send: builds the packets of datagram d and appends them to tx. If the neighbor's MAC is not
 // known, they wait, and a request is sent. Returns the number of packets, or
 //   -EADDRNOTAVAIL  d->from is not a local address
 //   -ENETUNREACH    there is no route to d->to, or it is a local address
@@ -265,7 +264,7 @@ bool net_serves(const struct net *net, uint16_t port, uint16_t local_ix);
 // net_output: builds one packet for each of n segments and appends it to tx. tx needs room for n
 // more packets; a large segment (SEG_WHOLE_MAX) counts once for each of its parts, unless the port
 // splits it. A segment without a route, packet or room is dropped and counted. A segment whose next
-// hop has no MAC yet waits, one for each neighbour, and a request is sent. Returns the number of
+// hop has no MAC yet waits, one for each neighbor, and a request is sent. Returns the number of
 // packets appended. The segments' data is not used after the return.
 uint32_t net_output(struct net *net, struct clock_now now, const struct seg_out *segs, uint32_t n,
                     struct net_tx *tx);
@@ -277,32 +276,32 @@ void net_forget(struct net *net);
 // requests for the gateways and next hops of routes. For IPv6: probes (RFC 4862 5.4), unsolicited
 // advertisements (RFC 4861 7.2.6) and a report of the groups (RFC 3810). tx needs room for 2 *
 // n_locals + n_routes + 5 packets, at most NET_ANNOUNCE_MAX. The next calls of net_tick() ask again
-// for the MAC of each neighbour that is known.
+// for the MAC of each neighbor that is known.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_tick: runs the timers of NET_TICK_SLOTS neighbour entries of each family and of reassembly. A
+// net_tick: runs the timers of NET_TICK_SLOTS neighbor entries of each family and of reassembly. A
 // second call in the same millisecond does nothing. Requests are appended to tx while it has room.
 // Call it at least every 10 ms; 1,024 entries then take 160 ms.
 void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_lost: reports the segments that were dropped since the last call because their neighbour did
+// net_lost: reports the segments that were dropped since the last call because their neighbor did
 // not answer. Writes at most NET_LOST_MAX events with EHOSTUNREACH, for the first ones, and returns
 // their number.
 uint32_t net_lost(struct net *net, struct icmp_event *events);
 
-// net_neighbor_add: sets the MAC of neighbour a, as a reply from it would, or for ever (permanent).
+// net_neighbor_add: sets the MAC of neighbor a, as a reply from it would, or for ever (permanent).
 // Packets that wait for it are sent. Returns 0; -EAFNOSUPPORT: the port has no address of that
 // family; -EPERM: the configuration defines a; -ENOSPC: its set has no room for another permanent
 // entry; -ENOBUFS: its set is full.
 //
 // net_neighbor_del: removes a. -ENOENT: it is not known. net_neighbors_flush: removes all but
-// permanent and configured neighbours; returns how many. All three: worker only.
+// permanent and configured neighbors; returns how many. All three: worker only.
 int net_neighbor_add(struct net *net, struct clock_now now, const struct ip_addr *a,
                      const struct mac_addr *mac, bool permanent, struct net_tx *tx);
 int net_neighbor_del(struct net *net, const struct ip_addr *a);
 unsigned net_neighbors_flush(struct net *net);
 
-// net_drain: frees the packets that wait for neighbours, without counting them. Call it before the
+// net_drain: frees the packets that wait for neighbors, without counting them. Call it before the
 // pool is destroyed.
 void net_drain(struct net *net);
 
@@ -311,7 +310,7 @@ void net_drain(struct net *net);
 uint16_t net_mss(const struct net *net);
 uint16_t net_mss6(const struct net *net);
 
-enum net_neighbor_state {  // of the neighbours of both families
+enum net_neighbor_state {  // of the neighbors of both families
     NET_NEIGHBOR_FREE,
     NET_NEIGHBOR_PENDING,  // request sent; mac is zero
     NET_NEIGHBOR_REACHABLE,
@@ -345,7 +344,7 @@ struct net_neighbor6 {
     uint8_t state;  // enum net_neighbor_state
 };
 
-// net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for IPv6 neighbours. Without an
+// net_nd_slots, net_nd_read: as net_arp_slots() and net_arp_read(), for IPv6 neighbors. Without an
 // IPv6 address there are no slots.
 uint32_t net_nd_slots(const struct net *net);
 bool net_nd_read(const struct net *net, uint32_t slot, struct net_neighbor6 *out);

@@ -149,7 +149,7 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     return true;
 }
 
-// path_find: finds the path of segment s, if its next hop is known, and marks the neighbour as
+// path_find: finds the path of segment s, if its next hop is known, and marks the neighbor as
 // used.
 static bool path_find(struct net *net, struct clock_now now, const struct seg_out *s,
                       struct out_path6 *path)

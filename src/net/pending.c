@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that wait for a neighbour's MAC, linked through their mbuf headers. Each has one segment
+// Packets that wait for a neighbor's MAC, linked through their mbuf headers. Each has one segment
 // (mbuf).
 #include "net/priv.h"
 

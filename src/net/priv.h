@@ -72,7 +72,7 @@ struct net {
     uint64_t ids;                                     // identifications made so far
     uint16_t id_counter[NET_ID_COUNTERS];
     struct groups groups4, groups6;
-    uint32_t n_waiting_more;  // packets that wait for a neighbour, without the first of each
+    uint32_t n_waiting_more;  // packets that wait for a neighbor, without the first of each
     uint32_t n_lost;
     struct icmp_event lost[NET_LOST_MAX];  // for net_lost()
     struct limit echoes, errors;  // answers to echo requests; ICMP errors, of both families
@@ -208,12 +208,12 @@ static inline struct ip_addr fragment_dst(const uint8_t *frame)
 // senders.
 void fragment_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// lost_note: records the segment of p, whose neighbour did not answer, for net_lost().
+// lost_note: records the segment of p, whose neighbor did not answer, for net_lost().
 void lost_note(struct net *net, const struct pkt *p);
 
-// Packets that wait for one neighbour: a list from the oldest, *first; NULL: empty.
+// Packets that wait for one neighbor: a list from the oldest, *first; NULL: empty.
 //
-// wait_add: appends p. If NET_WAIT_MAX wait for this neighbour, or NET_WAIT_MORE_MAX for all, the
+// wait_add: appends p. If NET_WAIT_MAX wait for this neighbor, or NET_WAIT_MORE_MAX for all, the
 // oldest of this list is dropped for `replaced`. wait_take: removes the oldest; NULL: none.
 // wait_leave: sends all to this MAC while tx has room. wait_end: drops all for `reason`; with
 // `lost` TCP is informed. wait_drain: frees all without counting them.

@@ -89,7 +89,7 @@ void routes6_init(struct net6 *v6, const struct net_config *c);
 void nd_init(struct net *net, const struct net_config *c);
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// nd_input: handles the neighbour solicitation or advertisement in p, whose checksum is right.
+// nd_input: handles the neighbor solicitation or advertisement in p, whose checksum is right.
 // Returns DROP_NONE if it was used. *replied: p became a reply, to be sent.
 enum drop_reason nd_input(struct net *net, struct clock_now now, struct pkt *p,
                           const struct wire_ip6 *ip, bool *replied, struct net_tx *tx);

@@ -89,7 +89,7 @@ static int check_hop(const struct net_config *c, const struct ip_addr *via, stru
             return 0;
     if (ip6_is_link_local(via))  // every link has the link-local prefix
         return 0;
-    return err_set(e, "gateway %s: on no local prefix and no static neighbour", ip_text(via, text));
+    return err_set(e, "gateway %s: on no local prefix and no static neighbor", ip_text(via, text));
 }
 
 static int check_route(const struct net_config *c, uint32_t at, struct err *e)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // link_watch.h: the control thread's watch over the links of the ports. Every LINK_LOOK_MS it asks
 // each port for its link, logs and counts a change, and when a link has come lets the workers
-// announce the port's addresses: switches and neighbours may have forgotten them meanwhile, or
+// announce the port's addresses: switches and neighbors may have forgotten them meanwhile, or
 // never heard of them.
 //
 // A port whose device is gone gets a new one when there is one (replug.h).

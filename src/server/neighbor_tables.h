@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neighbor_tables.h: the neighbours of all workers together, and the ports that have some. Each
+// neighbor_tables.h: the neighbors of all workers together, and the ports that have some. Each
 // worker has caches of its own, which it goes on writing: entries are read by their sequence counts
 // (net/net.h). Control thread.
 #pragma once
@@ -17,5 +17,5 @@ int server_neighbors_render(const struct server *s, enum neighbors_table table, 
 bool server_has_neighbors(const struct server_params *p, unsigned port);
 
 // server_port_toward: the port with a prefix that holds the address; where none does, the only port
-// with neighbours; -1: there are several.
+// with neighbors; -1: there are several.
 int server_port_toward(const struct server_params *p, const struct ip_addr *a);

@@ -136,7 +136,7 @@ void server_regions(const struct server_params *p, struct region *regions)
                             limits_sources(p) ? sources_footprint(n) : 0, true},
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
-        [REGION_NET] = {"net", "neighbours, packets to send", p->n_ports, net_bytes(p), false},
+        [REGION_NET] = {"net", "neighbors, packets to send", p->n_ports, net_bytes(p), false},
         [REGION_HANDOFF] = {"handoff", "packets on their way between workers",
                             handoff_slots(handoff_out_max(p->packets, p->n_ports)),
                             handoff_bytes(p), false},

@@ -51,9 +51,9 @@
       "datagrams and echo replies dropped: no room or packets for all fragments")                  \
     X(tx_fragment_fails6, "of tx_fragment_fails, those over IPv6")                                 \
     X(tx_arp, "ARP packets sent")                                                                  \
-    X(arp_learned, "neighbours added or changed in the ARP caches by received ARP packets")        \
-    X(arp_evicted, "neighbours removed from a full ARP cache for another one")                     \
-    X(arp_expired, "neighbours removed because they were unused or did not answer")                \
+    X(arp_learned, "neighbors added or changed in the ARP caches by received ARP packets")         \
+    X(arp_evicted, "neighbors removed from a full ARP cache for another one")                      \
+    X(arp_expired, "neighbors removed because they were unused or did not answer")                 \
     X(arp_limited, "ARP requests not sent: rate limit, no room, or no free packet")                \
     X(arp_conflicts, "ARP packets in which another host claims one of our addresses")              \
     X(tx_icmp, "ICMP messages sent")                                                               \
@@ -74,20 +74,20 @@
     X(rx_icmp6_too_big, "ICMPv6 packet too big received")                                          \
     X(rx_icmp6_time_exceeded, "ICMPv6 time exceeded received")                                     \
     X(rx_icmp6_parameter, "ICMPv6 parameter problem received")                                     \
-    X(rx_nd_solicit, "neighbour solicitations received")                                           \
-    X(rx_nd_advert, "neighbour advertisements received")                                           \
+    X(rx_nd_solicit, "neighbor solicitations received")                                            \
+    X(rx_nd_advert, "neighbor advertisements received")                                            \
     X(rx_mld_query, "MLD general queries received")                                                \
     X(tx_icmp6_echo_reply, "ICMPv6 echo replies sent")                                             \
     X(tx_icmp6_unreachable, "ICMPv6 port unreachable sent")                                        \
     X(tx_icmp6_parameter, "ICMPv6 parameter problem sent")                                         \
-    X(tx_nd_solicit, "neighbour solicitations sent")                                               \
-    X(tx_nd_advert, "neighbour advertisements sent")                                               \
+    X(tx_nd_solicit, "neighbor solicitations sent")                                                \
+    X(tx_nd_advert, "neighbor advertisements sent")                                                \
     X(tx_mld_report, "MLD reports sent")                                                           \
-    X(nd_learned, "IPv6 neighbours added or changed by received messages")                         \
-    X(nd_evicted, "IPv6 neighbours removed from a full cache for another one")                     \
-    X(nd_expired, "IPv6 neighbours removed because they were unused or did not answer")            \
+    X(nd_learned, "IPv6 neighbors added or changed by received messages")                          \
+    X(nd_evicted, "IPv6 neighbors removed from a full cache for another one")                      \
+    X(nd_expired, "IPv6 neighbors removed because they were unused or did not answer")             \
     X(nd_limited,                                                                                  \
-      "neighbour discovery and MLD messages not sent: rate limit, no room, or no free packet")     \
+      "neighbor discovery and MLD messages not sent: rate limit, no room, or no free packet")      \
     X(nd_conflicts, "messages in which another host claims one of our IPv6 addresses")             \
     X(tx_udp, "UDP datagrams sent")                                                                \
     X(tx_udp6, "of tx_udp, those over IPv6")                                                       \
@@ -243,7 +243,7 @@
     X(app, "application callbacks")                                                                \
     X(timers, "expired timers")                                                                    \
     X(tcp_output, "building segments")                                                             \
-    X(net_output, "building IP and Ethernet headers, neighbour look-ups")                          \
+    X(net_output, "building IP and Ethernet headers, neighbor look-ups")                           \
     X(tx, "passing packets to the port")                                                           \
     X(housekeeping, "publishing counters, executing orders of the control thread")                 \
     X(idle, "turns without work")

@@ -79,7 +79,7 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
     return TCP6_OFF + (uint32_t)len;
 }
 
-// put_nd: header and option of a neighbour discovery message. lla: the link-layer address of the
+// put_nd: header and option of a neighbor discovery message. lla: the link-layer address of the
 // option. Returns its length in bytes.
 static uint32_t put_nd(uint8_t *m, uint8_t type, uint8_t flags, const struct ip_addr *target,
                        const struct mac_addr *lla)

@@ -77,7 +77,7 @@ uint32_t wire_build_udp6(uint8_t *frame, const struct wire_from6 *from, uint64_t
                          const struct ip_addr *dst, uint16_t src_port, uint16_t dst_port,
                          uint32_t n);
 
-// wire_build_solicit: builds a neighbour solicitation for target (RFC 4861 4.3), to the MAC `to`,
+// wire_build_solicit: builds a neighbor solicitation for target (RFC 4861 4.3), to the MAC `to`,
 // or if that is NULL to the solicited-node group. probe: for duplicate address detection, from the
 // unspecified address and without the option (RFC 4862 5.4.2). Returns the bytes of the frame:
 // ND_FRAME_BYTES, a probe ND_LLA_BYTES less.
@@ -85,7 +85,7 @@ uint32_t wire_build_solicit(uint8_t *frame, const struct wire_from6 *from,
                             const struct mac_addr *own_mac, const struct ip_addr *target,
                             const struct mac_addr *to, bool probe);
 
-// wire_build_advert: builds a neighbour advertisement for the address of `from`, of ND_FRAME_BYTES,
+// wire_build_advert: builds a neighbor advertisement for the address of `from`, of ND_FRAME_BYTES,
 // to dst at MAC `to`.
 void wire_build_advert(uint8_t *frame, const struct wire_from6 *from,
                        const struct mac_addr *own_mac, const struct ip_addr *dst,

@@ -290,7 +290,7 @@ enum icmp_kind wire_icmp6_kind(uint8_t type, uint8_t code)
     return ICMP_SOFT;
 }
 
-// parse_nd_options: parses the options of a neighbour discovery message and stores the link-layer
+// parse_nd_options: parses the options of a neighbor discovery message and stores the link-layer
 // address. Returns false if an option is malformed.
 static bool parse_nd_options(const uint8_t *o, uint32_t n, uint8_t wanted, struct wire_nd *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // parse6.h: IPv6 frames into host form, as parse.h for IPv4: IPv6 (RFC 8200), ICMPv6 (RFC 4443),
-// neighbour discovery (RFC 4861), and what differs for TCP and UDP.
+// neighbor discovery (RFC 4861), and what differs for TCP and UDP.
 #pragma once
 #include "wire/parse.h"
 
@@ -40,7 +40,7 @@ enum drop_reason wire_parse_ip6(const uint8_t *frame, uint32_t len, struct wire_
 bool wire_may_be_error6(const uint8_t *ip, uint32_t total);
 
 // wire_is_first6: whether the first fragment, whose header is ip, holds all headers up to the upper
-// layer's (RFC 7112 5) and is not neighbour discovery (RFC 6980 5).
+// layer's (RFC 7112 5) and is not neighbor discovery (RFC 6980 5).
 bool wire_is_first6(const uint8_t *frame, const struct wire_ip6 *ip);
 
 // wire_parse_tcp6, wire_parse_udp6: as wire_parse_tcp() and wire_parse_udp(). A UDP datagram
@@ -80,7 +80,7 @@ struct wire_nd {
     struct mac_addr lla;  // solicitation: of the source; advertisement: of the target
 };
 
-// wire_parse_nd: parses a neighbour solicitation or advertisement whose checksum was checked. It
+// wire_parse_nd: parses a neighbor solicitation or advertisement whose checksum was checked. It
 // makes all checks of RFC 4861 7.1.1 and 7.1.2.
 enum drop_reason wire_parse_nd(const uint8_t *frame, const struct wire_ip6 *ip,
                                struct wire_nd *out);

@@ -61,7 +61,7 @@ uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p)
     return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
 
-// is_for_all_workers: whether handoff.h gives every worker a copy: ARP, neighbour discovery, MLD
+// is_for_all_workers: whether handoff.h gives every worker a copy: ARP, neighbor discovery, MLD
 // queries.
 static bool is_for_all_workers(const struct pkt *p)
 {

@@ -121,7 +121,7 @@ static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers
     return (int)toeplitz_home(hash, entries, workers);
 }
 
-// home_of_icmp6: neighbour discovery and MLD queries go to all workers, as ARP does. An error
+// home_of_icmp6: neighbor discovery and MLD queries go to all workers, as ARP does. An error
 // quotes a packet that we sent, which has no extension headers.
 static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)

@@ -25,7 +25,7 @@ enum order_kind {
     ORDER_SETTINGS,  // apply order.settings
     ORDER_KILL,      // reset the connections that match order.kill
     ORDER_DRAIN,     // tell order.services to drain, for each connection
-    ORDER_NEIGHBOR,  // change the neighbours by order.neighbor
+    ORDER_NEIGHBOR,  // change the neighbors by order.neighbor
 };
 
 // order_settings: everything that can change at run time; unchanged values are included.
@@ -90,7 +90,7 @@ struct order_box {
     struct shared_u32 done CACHE_ALIGNED;
     struct shared_u32 looked;  // blocks that the walk has visited; also read while it runs
     int32_t error;             // 0, or -errno
-    uint32_t count;            // connections reset or told, neighbours changed
+    uint32_t count;            // connections reset or told, neighbors changed
 };
 
 struct worker;

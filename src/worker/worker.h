@@ -146,7 +146,7 @@ struct worker {
     // stat_load(), each word independently: stats, busy, idle, highest, stop_cursor, ports[].tx.n,
     // sock.counters; of tcp the fill levels, services[].state, connections and limits, and
     // cfg.time_wait_ms (which service threads read too). sock.serving and stalls have shared types.
-    // tcp/tcp_view.h says how connections are read; neighbours and open UDP ports have sequence
+    // tcp/tcp_view.h says how connections are read; neighbors and open UDP ports have sequence
     // counts (net/net.h). boxes, log and capture rings are SPSC rings of DPDK.
 };
 

@@ -278,7 +278,7 @@ def icmp_wrong_number(t):
 
 @case(timeout_s=20)
 def nobody_there(t):
-    """An address on the link that does not answer neighbour requests: EHOSTUNREACH."""
+    """An address on the link that does not answer neighbor requests: EHOSTUNREACH."""
     end = t.stream()
     later = t.start(end.connect, (t.NOBODY, t.port()))
     t.note("connect", later.result(8))

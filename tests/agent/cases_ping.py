@@ -238,7 +238,7 @@ def errors(t):
 
 @case()
 def nobody_there(t):
-    """A connected socket hears that nobody answers neighbour requests."""
+    """A connected socket hears that nobody answers neighbor requests."""
     end = ping(t)
     end.connect((t.NOBODY, 0))
     t.note("write", end.write(request(t)))

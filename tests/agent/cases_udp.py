@@ -502,7 +502,7 @@ def poll_writable(t):
 
 @case()
 def nobody_there(t):
-    """sendto to an address that answers no neighbour requests succeeds; a connected socket is told later."""
+    """sendto to an address that answers no neighbor requests succeeds; a connected socket is told later."""
     end = t.dgram()
     t.note("sendto", end.sendto(b"a", (t.NOBODY, t.port(1))))
     end.connect((t.NOBODY, t.port(1)))

@@ -1,4 +1,4 @@
-"""Frames built and read by hand: Ethernet, ARP, neighbour discovery, IPv4, IPv6, TCP, UDP, ICMP."""
+"""Frames built and read by hand: Ethernet, ARP, neighbor discovery, IPv4, IPv6, TCP, UDP, ICMP."""
 import socket
 import struct
 import time

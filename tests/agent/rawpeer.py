@@ -1,6 +1,6 @@
 """A host in the peer's network whose TCP is driven by hand, segment by segment, over AF_PACKET.
 
-It has addresses of its own, which no kernel has: it answers ARP and neighbour solicitations itself, and
+It has addresses of its own, which no kernel has: it answers ARP and neighbor solicitations itself, and
 nothing but the case answers anything else.
 """
 import ctypes
@@ -62,8 +62,8 @@ class RawPeer:
             body = bytes.fromhex("0001080006040002") + self.mac + mine + frame[22:32]
             self.link.send(self.sut_mac + self.mac + b"\x08\x06" + body + bytes(18))
 
-    def _neighbour(self, p):
-        """True of a neighbour solicitation, which is answered if it is for this host."""
+    def _neighbor(self, p):
+        """True of a neighbor solicitation, which is answered if it is for this host."""
         if p.proto != ICMP6 or p.body[0] != 135:
             return p.proto == ICMP6 and 133 <= p.body[0] <= 137
         if p.body[8:24] == self.addresses[6] and not self.silent:
@@ -73,7 +73,7 @@ class RawPeer:
         return True
 
     def _ip(self, p):
-        if p is None or self._neighbour(p) or p.dst not in self.addresses.values():
+        if p is None or self._neighbor(p) or p.dst not in self.addresses.values():
             return
         conn = self.conns.get((p.dport, p.sport)) if p.proto == TCP else None
         if conn:

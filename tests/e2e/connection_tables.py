@@ -60,7 +60,7 @@ def open_conns(n, port):
 
 
 def syn_from_nowhere():
-    """A SYN of a neighbour that does not exist: it stays half open."""
+    """A SYN of a neighbor that does not exist: it stays half open."""
     source, dest = socket.inet_aton("10.99.0.77"), socket.inet_aton(SERVER)
     tcp = struct.pack("!HHIIBBHHH", 4242, 7, 1000, 0, 5 << 4, 2, 1024, 0, 0)
     pseudo = source + dest + struct.pack("!BBH", 0, 6, len(tcp))

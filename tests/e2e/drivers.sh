@@ -83,7 +83,7 @@ for driver in af_packet af_xdp; do
     claim "$driver: c10m load in a process of its own, over AF_PACKET" load hold --connections 1k
     claim "... opens, asks and closes each" loaded "opened == closed == 1000 and answered == 3000"
     client "driver = af_packet" "device = vb" "address = fd99::3/64"
-    SERVER_AT=fd99::2 claim "$driver: the same over IPv6, neighbours found by multicast" load hold --connections 1k
+    SERVER_AT=fd99::2 claim "$driver: the same over IPv6, neighbors found by multicast" load hold --connections 1k
     claim "... opens, asks and closes each" loaded "opened == closed == 1000 and answered == 3000 and failed == 0"
     claim "$driver: no packet leaks" balance_is_zero
     claim "$driver: the server stops" stop_server

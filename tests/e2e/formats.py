@@ -152,7 +152,7 @@ def main():
             kernels, ours = shapes
             if name == "arp":
                 need(ours["head"] == kernels["head"], f"{name}: the head")
-                need(ours["lines"], f"{name}: there is a neighbour in ours")
+                need(ours["lines"], f"{name}: there is a neighbor in ours")
             elif "states" in ours:
                 print(name, "states that both show:", *sorted(same_sockets(name, ours, kernels)))
             else:

@@ -1,4 +1,4 @@
-"""Frames of neighbour discovery that no host sends, and clients over IPv6.
+"""Frames of neighbor discovery that no host sends, and clients over IPv6.
 
   ipv6.py bad INTERFACE MAC         40 of each malformed kind, to the server at MAC
   ipv6.py echo ADDRESS COUNT        COUNT connections at once, three rounds

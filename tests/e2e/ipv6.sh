@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# IPv6 beside IPv4: pages, a large file, datagrams, neighbours asked for from both sides, malformed
-# neighbour discovery; one worker over TAP, two and three over veth.
+# IPv6 beside IPv4: pages, a large file, datagrams, neighbors asked for from both sides, malformed
+# neighbor discovery; one worker over TAP, two and three over veth.
 . "$(dirname "$0")/lib.sh"
 # conf WORKERS DRIVER LINE...: port p0 with addresses of both families.
 conf() {
@@ -28,12 +28,12 @@ s.settimeout(5)
 s.sendto(b"", ("fd99::2", 13))
 assert re.fullmatch(rb"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\r\n", s.recv(100))'
 }
-neighbour() { inside ip -6 neigh show "$@" | grep -qi "fd99::2 .*lladdr"; }
+neighbor() { inside ip -6 neigh show "$@" | grep -qi "fd99::2 .*lladdr"; }
 asked_again() { # INTERFACE: the kernel forgets us, and asks
     inside ip -6 neigh flush dev "$1"
     local before
     before=$(sum rx_nd_solicit)
-    page && neighbour dev "$1" && [ "$(sum rx_nd_solicit)" -gt "$before" ]
+    page && neighbor dev "$1" && [ "$(sum rx_nd_solicit)" -gt "$before" ]
 }
 balanced() { balance_is_zero; }
 spread() { ! each "$1" | grep -qx 0 || { each "$1"; false; }; }
@@ -52,7 +52,7 @@ claim "ping, small and near the MTU" eval 'pings && pings -s 1400'
 claim "100 MB over IPv6 arrive exactly" large
 claim "the date over UDP and IPv6" daytime
 claim "the kernel forgets our MAC, and asks for it" asked_again c10mt0
-claim "it is our neighbour, and we know it" eval 'neighbour dev c10mt0 && grep -q "^fd99::1 dev p0 lladdr" "$TREE/net/ndisc"'
+claim "it is our neighbor, and we know it" eval 'neighbor dev c10mt0 && grep -q "^fd99::1 dev p0 lladdr" "$TREE/net/ndisc"'
 claim "connections of IPv6 are in net/tcp6, its counters in net/snmp6" eval \
     'grep -q "00000000000000000000000000000000:0050" "$TREE/net/tcp6" && grep -q "^Ip6InReceives" "$TREE/net/snmp6"'
 claim "every packet is accounted for" balanced
@@ -74,8 +74,8 @@ for workers in 2 3; do
     claim "... UDP from 200 ports" play udp fd99::2 200
     claim "... a page, and ping" eval 'page && pings'
     claim "... the kernel forgets our MAC, and asks for it" asked_again vb
-    claim "... every worker learned the neighbour" spread nd_learned
-    claim "... malformed neighbour discovery" play bad vb $MAC
+    claim "... every worker learned the neighbor" spread nd_learned
+    claim "... malformed neighbor discovery" play bad vb $MAC
     claim "... is counted by its kind" eval 'within 30 bad_are_counted || { cat "$TREE"/cores/*/drops | grep -v " 0$"; false; }'
     claim "... and a page comes" page
     claim "... every packet is accounted for, on every worker" balanced

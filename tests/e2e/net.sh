@@ -68,16 +68,16 @@ claim "the server starts again" start_server --set tcp.rst_rate_per_s=1M
 page
 BEFORE=$(resident)
 in_background "$TMP/silent" silent $MAC
-GOOD=0 BAD=0 NEIGHBOURS=0
+GOOD=0 BAD=0 NEIGHBORS=0
 while kill -0 $PLAYER 2>/dev/null; do
     if page; then GOOD=$((GOOD + 1)); else BAD=$((BAD + 1)); fi
     n=$(wc -l <"$TREE/net/arp")
-    NEIGHBOURS=$((n > NEIGHBOURS ? n : NEIGHBOURS))
+    NEIGHBORS=$((n > NEIGHBORS ? n : NEIGHBORS))
 done
 claim "65,000 hosts that never answer ARP were to be answered" wait $PLAYER
-echo "   meanwhile $GOOD pages came, $BAD did not; at most $NEIGHBOURS neighbours"
-claim "... a good neighbour has its pages all the while" [ $BAD = 0 -a $GOOD -ge 10 ]
-claim "... the cache stays at half of its entries at most" [ $NEIGHBOURS -gt 100 -a $NEIGHBOURS -le 530 ]
+echo "   meanwhile $GOOD pages came, $BAD did not; at most $NEIGHBORS neighbors"
+claim "... a good neighbor has its pages all the while" [ $BAD = 0 -a $GOOD -ge 10 ]
+claim "... the cache stays at half of its entries at most" [ $NEIGHBORS -gt 100 -a $NEIGHBORS -le 530 ]
 claim "... what it could not take is counted" eval '[ "$(counter rst_sent)" -ge 60000 -a "$(counter arp_evicted)" -gt 10000 -a "$(drop arp_cache_full)" -gt 10000 ]'
 claim "... requests keep to their rate, and the others are counted" eval '[ "$(counter tx_arp)" -lt 20000 -a "$(counter arp_limited)" -gt 10000 ]'
 claim "... memory does not grow by it" [ $(($(resident) - BEFORE)) -lt 2048 ]

@@ -78,7 +78,7 @@ a_closed_service_is_refused_and_opens_again() {
     within 30 inside curl -sf -m 5 http://10.99.0.2/
 }
 
-neighbours_come_and_go() {
+neighbors_come_and_go() {
     order "$CTL/arp" "add 10.99.0.77 02:00:00:00:00:77 permanent"
     within 30 says "$TREE/net/arp" '^10.99.0.77 .* 0x6 .*02:00:00:00:00:77' || return 1
     order "$CTL/arp" "del 10.99.0.77"
@@ -220,7 +220,7 @@ claim "bad orders are refused at the writer's shell and change nothing" bad_orde
 claim "a connection named by its ends is reset, the one beside it is not" one_is_killed_and_the_other_is_not
 claim "a filter takes all that match" a_filter_kills_the_rest
 claim "a closed service refuses, and serves again when opened" a_closed_service_is_refused_and_opens_again
-claim "neighbours are added and deleted" neighbours_come_and_go
+claim "neighbors are added and deleted" neighbors_come_and_go
 claim "a key is set while running, and config shows it" a_key_is_set_and_seen
 claim "each module of the log has its level" modules_have_levels
 claim "the control socket takes orders too" the_socket_takes_orders_too

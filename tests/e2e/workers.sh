@@ -130,9 +130,9 @@ are_here() {
     opened "$1" && [ "$(sum tcp_no_owner drops)" = 0 ] && [ "$(sum handoff_full drops)" = 0 ] &&
         [ "$(sum rst_sent)" = 0 ] && ! counter conns_opened_passive | grep -qx 0 || { cat "$TREE"/cores/*/counters; false; }
 }
-neighbours() { ! counter arp_learned | grep -qx 0; }
+neighbors() { ! counter arp_learned | grep -qx 0; }
 pings() { inside ping -c 5 -i 0.2 -W 2 -q 10.99.0.2; }
-# The counters are read one after the other, and the kernel's neighbour discovery may come between: the sums agree once it is quiet.
+# The counters are read one after the other, and the kernel's neighbor discovery may come between: the sums agree once it is quiet.
 handed() {
     local try
     [ "$(sum handed_out)" -gt 100 ] || return 1
@@ -150,7 +150,7 @@ server() { # NAME: the claims about a server that is set up by conf
     claim "$1: UDP from 200 ports" inside python3 "$TMP/udp.py"
     claim "$1: HTTP" eval 'inside curl -sf -m 5 http://10.99.0.2/ | grep -q hello'
     claim "$1: ping" pings
-    claim "$1: every worker learned the neighbour" neighbours
+    claim "$1: every worker learned the neighbor" neighbors
     claim "$1: no packet leaks on any worker" balance_is_zero
     claim "$1: the server stops" stop_server
 }

@@ -77,7 +77,7 @@ at_home() {
     echo "$found"
     [ "$found" = "rss_wrong 0 tcp_no_owner 0 handed_out 0" ]
 }
-# The neighbour of fd99::2 may ask at any time: both sides count once it is quiet.
+# The neighbor of fd99::2 may ask at any time: both sides count once it is quiet.
 counts_agree() {
     local tree model
     tree="rx $(port rx_packets) tx $(port tx_packets) missed $(port rx_missed)"

@@ -9,7 +9,7 @@
 //
 // Host 1 opens every connection and only receives; flow i is its i-th. What happens is seen on the
 // wire (struct table_flow) and in the sender's block. A row of the table is a function of
-// table_app.c or one of its neighbours, which runs one or more worlds and says what it found by
+// table_app.c or one of its neighbors, which runs one or more worlds and says what it found by
 // table_say().
 #pragma once
 #include "sim.h"

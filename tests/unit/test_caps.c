@@ -576,7 +576,7 @@ static void each_part_of_a_large_segment_that_cannot_leave_counts(void **state)
     net_end(net);
 }
 
-static void a_large_segment_waits_for_its_neighbour_in_its_packets(void **state)
+static void a_large_segment_waits_for_its_neighbor_in_its_packets(void **state)
 {
     struct net *net = net_with(TSO_CAPS);
     struct seg_out s = segment(5 * 1460, 5 * 1460, 1460, 0);
@@ -655,7 +655,7 @@ int main(void)
         T(the_parts_of_a_large_ipv6_segment_that_leave_are_counted),
         T(a_chain_is_never_longer_than_the_port_takes),
         T(each_part_of_a_large_segment_that_cannot_leave_counts),
-        T(a_large_segment_waits_for_its_neighbour_in_its_packets),
+        T(a_large_segment_waits_for_its_neighbor_in_its_packets),
         T(a_large_segment_that_is_none_is_refused),
     };
     const int failed = cmocka_run_group_tests_name("caps", tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void a_datagram_leaves_whole_or_not_at_all(void **state)
     hosts[0].tx.room = TX_ROOM;
 }
 
-static void parts_wait_for_their_neighbour_together(void **state)
+static void parts_wait_for_their_neighbor_together(void **state)
 {
     for (unsigned v6 = 0; v6 < 2; v6++) {
         const struct net_datagram d = {.from = address(0, v6),
@@ -683,7 +683,7 @@ int main(void)
         T(a_short_answer_to_a_long_question_is_a_packet_of_the_pool),
         T(a_datagram_that_must_not_be_cut_or_is_too_long_is_refused),
         T(a_datagram_leaves_whole_or_not_at_all),
-        T(parts_wait_for_their_neighbour_together),
+        T(parts_wait_for_their_neighbor_together),
         T(a_large_ping_is_answered_in_parts),
         T(a_datagram_to_all_leaves_in_parts_at_once),
         T(a_ping_of_a_full_packet_is_answered_by_one),

@@ -509,7 +509,7 @@ static void segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers
     end();
 }
 
-static void what_speaks_of_neighbours_and_groups_goes_to_all(void **state)
+static void what_speaks_of_neighbors_and_groups_goes_to_all(void **state)
 {
     static const char *const frames[] = {FRAME6_SOLICIT,      FRAME6_ADVERT,    FRAME6_PROBE,
                                          FRAME6_SOLICIT_BARE, FRAME6_MLD_QUERY, FRAME6_TOLD,
@@ -880,7 +880,7 @@ int main(void)
         cmocka_unit_test(an_icmp_error_goes_to_the_connection_that_it_quotes),
         cmocka_unit_test(a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports),
         cmocka_unit_test(segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers),
-        cmocka_unit_test(what_speaks_of_neighbours_and_groups_goes_to_all),
+        cmocka_unit_test(what_speaks_of_neighbors_and_groups_goes_to_all),
         cmocka_unit_test(an_icmpv6_error_goes_to_the_connection_that_it_quotes),
         cmocka_unit_test(what_of_ipv6_has_no_ports_stays),
         cmocka_unit_test(

@@ -13,7 +13,7 @@
 enum {
     A = 0x0a000001,        // ours: 10.0.0.1/24
     A2 = 0xac100001,       // ours too: 172.16.0.1/16
-    B = 0x0a000002,        // a neighbour
+    B = 0x0a000002,        // a neighbor
     GATEWAY = 0x0a0000fe,  // 10.0.0.254
     FAR = 0xc0000209,      // 192.0.2.9, behind the gateway
     LOCAL_IX = 100,
@@ -75,7 +75,7 @@ static void give_arp(uint16_t op, const struct mac_addr *mac, uint32_t sender, u
     give_frame(f, sizeof(f), 0);
 }
 
-// know: the neighbour asks for us and is learned by it; its reply leaves.
+// know: the neighbor asks for us and is learned by it; its reply leaves.
 static void know(uint32_t v4, const struct mac_addr *mac)
 {
     give_arp(ARP_OP_REQUEST, mac, v4, A);
@@ -1051,7 +1051,7 @@ static void a_quiet_net_learns_and_answers_nobody(void **state)
     expect_request(0, GATEWAY, A, &mac_all);
 }
 
-static void segment_waits_for_its_neighbour_and_leaves_with_the_reply(void **state)
+static void segment_waits_for_its_neighbor_and_leaves_with_the_reply(void **state)
 {
     assert_int_equal(send_to(B), 1);  // the request
     expect_request(0, B, A, &mac_all);
@@ -1103,23 +1103,23 @@ static void what_waits_finds_room_or_ends(void **state)
     expect_drops(DROP_reply_room, 1);
 }
 
-static void all_neighbours_together_have_so_many_packets_waiting(void **state)
+static void all_neighbors_together_have_so_many_packets_waiting(void **state)
 {
-    enum { EACH = 6, NEIGHBOURS = NET_WAIT_MORE_MAX / (EACH - 1) };
+    enum { EACH = 6, NEIGHBORS = NET_WAIT_MORE_MAX / (EACH - 1) };
     struct net_config c = config();
     c.arp_rate_per_s = 0;
     restart(&c);
-    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+    for (uint32_t i = 0; i < NEIGHBORS; i++)
         for (unsigned k = 0; k < EACH; k++)
             send_to(A2 + 1 + i);
     assert_int_equal(drops_sum(), 0);
     for (unsigned k = 0; k < EACH; k++)
-        send_to(A2 + 1 + NEIGHBOURS);  // one may wait behind another still, if any
+        send_to(A2 + 1 + NEIGHBORS);  // one may wait behind another still, if any
     expect_drops(DROP_arp_wait_replaced, EACH - 1 - NET_WAIT_MORE_MAX % (EACH - 1));
     assert_int_equal(pkt_pool_free_count(pool),
-                     pool_free - EACH * NEIGHBOURS - 1 - NET_WAIT_MORE_MAX % (EACH - 1));
+                     pool_free - EACH * NEIGHBORS - 1 - NET_WAIT_MORE_MAX % (EACH - 1));
     for (unsigned k = 0; k < 3; k++)
-        send_to(A2 + 2 + NEIGHBOURS);  // the newest of it alone
+        send_to(A2 + 2 + NEIGHBORS);  // the newest of it alone
     expect_drops(DROP_arp_wait_replaced, 2);
 }
 
@@ -1136,7 +1136,7 @@ static void reply_that_nobody_asked_for_teaches_nothing(void **state)
     assert_memory_equal(n.mac.b, mac_b.b, 6);
 }
 
-static void neighbour_that_never_answers_is_asked_three_times(void **state)
+static void neighbor_that_never_answers_is_asked_three_times(void **state)
 {
     struct net_neighbor n;
     send_to(B);
@@ -1166,7 +1166,7 @@ static void neighbour_that_never_answers_is_asked_three_times(void **state)
     assert_int_equal(net_lost(net, lost), 0);
 }
 
-static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)
+static void used_neighbor_is_asked_again_and_used_meanwhile(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
@@ -1185,7 +1185,7 @@ static void used_neighbour_is_asked_again_and_used_meanwhile(void **state)
     expect_to_mac(3, &mac_c);
 }
 
-static void neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten(void **state)
+static void neighbor_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
@@ -1222,7 +1222,7 @@ static void a_datagram_leaves_by_the_gateway(void **state)
 }
 
 // To the millisecond: whichever part of the cache is looked at when it has been unused so long.
-static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
+static void neighbor_unused_for_just_so_long_is_not_asked_again(void **state)
 {
     enum { ROUND = 1024 / NET_TICK_SLOTS };
     for (unsigned first = 0; first < ROUND; first++) {
@@ -1242,7 +1242,7 @@ static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
     }
 }
 
-static void unused_neighbour_is_forgotten_without_a_word(void **state)
+static void unused_neighbor_is_forgotten_without_a_word(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
@@ -1252,7 +1252,7 @@ static void unused_neighbour_is_forgotten_without_a_word(void **state)
     assert_false(neighbor(B, &n));
 }
 
-static void neighbour_known_once_and_asked_again_is_waited_for(void **state)
+static void neighbor_known_once_and_asked_again_is_waited_for(void **state)
 {
     know(B, &mac_b);
     send_to(B);
@@ -1276,7 +1276,7 @@ static void gateway_is_kept_known_without_use(void **state)
     assert_true(neighbor(GATEWAY, &n));
 }
 
-static void announcement_updates_a_known_neighbour_and_makes_none(void **state)
+static void announcement_updates_a_known_neighbor_and_makes_none(void **state)
 {
     struct net_neighbor n;
     give_arp(ARP_OP_REQUEST, &mac_b, B, B);
@@ -1294,7 +1294,7 @@ static void announcement_updates_a_known_neighbour_and_makes_none(void **state)
     assert_int_equal(drops_sum(), 0);
 }
 
-static void static_neighbours_are_never_asked_aged_or_changed(void **state)
+static void static_neighbors_are_never_asked_aged_or_changed(void **state)
 {
     struct net_config c = config();
     c.n_statics = NET_STATICS_MAX;
@@ -1318,7 +1318,7 @@ static void static_neighbours_are_never_asked_aged_or_changed(void **state)
     assert_int_equal(n.state, NET_NEIGHBOR_STATIC);
 }
 
-static void flood_of_65000_silent_neighbours_harms_nobody(void **state)
+static void flood_of_65000_silent_neighbors_harms_nobody(void **state)
 {
     struct net_config c = config();
     c.locals[0].prefix_bits = 8;
@@ -1384,7 +1384,7 @@ static void flood_of_askers_does_not_push_out_the_gateway_or_those_in_use(void *
     assert_int_equal(drops_sum(), 0);
 }
 
-// fill_cache: every set is full of neighbours that asked for us.
+// fill_cache: every set is full of neighbors that asked for us.
 static void fill_cache(void)
 {
     for (uint32_t i = 0; i < 20000; i++)
@@ -1401,7 +1401,7 @@ static unsigned count_in_state(enum net_neighbor_state state)
     return count;
 }
 
-static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **state)
+static void a_cache_full_of_known_neighbors_still_asks_for_a_new_one(void **state)
 {
     struct net_config c = config();
     c.locals[0].prefix_bits = 8;
@@ -1420,7 +1420,7 @@ static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **sta
     assert_int_equal(count_in_state(NET_NEIGHBOR_REACHABLE), known);
 }
 
-static void a_scan_takes_one_known_neighbour_of_a_full_set_at_most(void **state)
+static void a_scan_takes_one_known_neighbor_of_a_full_set_at_most(void **state)
 {
     struct net_config c = config();
     c.locals[0].prefix_bits = 8;
@@ -1450,9 +1450,9 @@ static void answer_for(uint32_t v4, const struct mac_addr *mac)
         give_arp(ARP_OP_REPLY, mac, v4, A);
 }
 
-// 5,000 unknown neighbours a second ask for five times what may be asked. The requests that are due
+// 5,000 unknown neighbors a second ask for five times what may be asked. The requests that are due
 // each minute for who is known come after theirs, in every millisecond.
-static void a_flood_does_not_make_known_neighbours_and_gateways_expire(void **state)
+static void a_flood_does_not_make_known_neighbors_and_gateways_expire(void **state)
 {
     struct net_config c = config();
     c.locals[0].prefix_bits = 8;
@@ -1487,8 +1487,8 @@ static void start_announces_each_address_and_asks_for_the_gateway(void **state)
     expect_request(2, GATEWAY, A, &mac_all);
 }
 
-// The link was down: the neighbour has another NIC now, and its announcement was lost.
-static void announcing_asks_all_for_each_known_neighbour_once(void **state)
+// The link was down: the neighbor has another NIC now, and its announcement was lost.
+static void announcing_asks_all_for_each_known_neighbor_once(void **state)
 {
     struct net_neighbor n;
     know(B, &mac_b);
@@ -1838,8 +1838,8 @@ static void segment_above_the_mtu_is_refused(void **state)
     assert_int_equal(net_mss(net), PKT_ROOM - 14 - 40);
 }
 
-// One behind the other in a burst, from one address of ours, and each to its own neighbour.
-static void segments_to_two_neighbours_find_theirs(void **state)
+// One behind the other in a burst, from one address of ours, and each to its own neighbor.
+static void segments_to_two_neighbors_find_theirs(void **state)
 {
     static const uint32_t to[] = {B, B + 1, B + 1, B, B + 1};
     struct seg_out s[ARRAY_LEN(to)];
@@ -1853,7 +1853,7 @@ static void segments_to_two_neighbours_find_theirs(void **state)
         expect_to_mac(i, to[i] == B ? &mac_b : &mac_c);
 }
 
-static void burst_to_many_neighbours_comes_out_in_order(void **state)
+static void burst_to_many_neighbors_comes_out_in_order(void **state)
 {
     struct seg_out segs[BURST_MAX];
     for (uint32_t i = 0; i < BURST_MAX; i++) {
@@ -2217,7 +2217,7 @@ static int del(uint32_t v4)
     return net_neighbor_del(net, &a);
 }
 
-static void an_operator_changes_every_neighbour_but_the_configured_ones(void **state)
+static void an_operator_changes_every_neighbor_but_the_configured_ones(void **state)
 {
     struct net_config c = config();
     struct net_neighbor n;
@@ -2246,7 +2246,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
 }
 
 // Of each set of places some stay for those that come by themselves.
-static void permanent_neighbours_leave_places_to_others_and_can_change_when_full(void **state)
+static void permanent_neighbors_leave_places_to_others_and_can_change_when_full(void **state)
 {
     struct net_config c = config();
     c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
@@ -2280,7 +2280,7 @@ static void permanent_neighbours_leave_places_to_others_and_can_change_when_full
     expect_to_mac(0, &mac_c);
 }
 
-static void gateway_off_link_works_as_a_static_neighbour(void **state)
+static void gateway_off_link_works_as_a_static_neighbor(void **state)
 {
     struct net_config c = config();
     c.locals[0].prefix_bits = 32;
@@ -2342,29 +2342,29 @@ int main(void)
         NET_TEST(false_senders_are_refused),
         NET_TEST(a_conflict_is_answered_by_one_announcement_in_ten_seconds_for_each_address),
         NET_TEST(a_quiet_net_learns_and_answers_nobody),
-        NET_TEST(segment_waits_for_its_neighbour_and_leaves_with_the_reply),
+        NET_TEST(segment_waits_for_its_neighbor_and_leaves_with_the_reply),
         NET_TEST(asker_that_was_asked_for_releases_the_waiting_segment),
         NET_TEST(segments_wait_in_their_order_and_of_too_many_the_oldest_end),
         NET_TEST(what_waits_finds_room_or_ends),
-        NET_TEST(all_neighbours_together_have_so_many_packets_waiting),
+        NET_TEST(all_neighbors_together_have_so_many_packets_waiting),
         NET_TEST(reply_that_nobody_asked_for_teaches_nothing),
-        NET_TEST(neighbour_that_never_answers_is_asked_three_times),
-        NET_TEST(used_neighbour_is_asked_again_and_used_meanwhile),
-        NET_TEST(neighbour_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten),
-        NET_TEST(unused_neighbour_is_forgotten_without_a_word),
-        NET_TEST(neighbour_unused_for_just_so_long_is_not_asked_again),
+        NET_TEST(neighbor_that_never_answers_is_asked_three_times),
+        NET_TEST(used_neighbor_is_asked_again_and_used_meanwhile),
+        NET_TEST(neighbor_that_fell_silent_is_asked_by_broadcast_at_last_and_forgotten),
+        NET_TEST(unused_neighbor_is_forgotten_without_a_word),
+        NET_TEST(neighbor_unused_for_just_so_long_is_not_asked_again),
         NET_TEST(a_datagram_leaves_by_the_gateway),
-        NET_TEST(neighbour_known_once_and_asked_again_is_waited_for),
+        NET_TEST(neighbor_known_once_and_asked_again_is_waited_for),
         NET_TEST(gateway_is_kept_known_without_use),
-        NET_TEST(announcement_updates_a_known_neighbour_and_makes_none),
-        NET_TEST(static_neighbours_are_never_asked_aged_or_changed),
-        NET_TEST(flood_of_65000_silent_neighbours_harms_nobody),
+        NET_TEST(announcement_updates_a_known_neighbor_and_makes_none),
+        NET_TEST(static_neighbors_are_never_asked_aged_or_changed),
+        NET_TEST(flood_of_65000_silent_neighbors_harms_nobody),
         NET_TEST(flood_of_askers_does_not_push_out_the_gateway_or_those_in_use),
-        NET_TEST(a_cache_full_of_known_neighbours_still_asks_for_a_new_one),
-        NET_TEST(a_scan_takes_one_known_neighbour_of_a_full_set_at_most),
-        NET_TEST(a_flood_does_not_make_known_neighbours_and_gateways_expire),
+        NET_TEST(a_cache_full_of_known_neighbors_still_asks_for_a_new_one),
+        NET_TEST(a_scan_takes_one_known_neighbor_of_a_full_set_at_most),
+        NET_TEST(a_flood_does_not_make_known_neighbors_and_gateways_expire),
         NET_TEST(start_announces_each_address_and_asks_for_the_gateway),
-        NET_TEST(announcing_asks_all_for_each_known_neighbour_once),
+        NET_TEST(announcing_asks_all_for_each_known_neighbor_once),
         NET_TEST(arp_is_rendered_as_linux_does),
         NET_TEST(reader_on_another_thread_never_sees_half_an_entry),
         NET_TEST(route_is_the_local_prefix_else_the_gateway_else_none),
@@ -2377,8 +2377,8 @@ int main(void)
         NET_TEST(segment_of_no_address_of_ours_or_to_ipv6_has_no_route),
         NET_TEST(identifications_to_one_address_tell_nothing_of_those_to_another),
         NET_TEST(segment_above_the_mtu_is_refused),
-        NET_TEST(segments_to_two_neighbours_find_theirs),
-        NET_TEST(burst_to_many_neighbours_comes_out_in_order),
+        NET_TEST(segments_to_two_neighbors_find_theirs),
+        NET_TEST(burst_to_many_neighbors_comes_out_in_order),
         NET_TEST(a_burst_of_unlike_segments_comes_out_in_order_and_right),
         NET_TEST(more_than_a_burst_is_built_and_more_than_the_room_is_not),
         NET_TEST(empty_pool_drops_what_it_cannot_hold),
@@ -2388,12 +2388,12 @@ int main(void)
         NET_TEST(balance_is_zero_after_a_storm),
         NET_TEST(what_a_configuration_does_not_count_is_not_looked_at),
         NET_TEST(configurations_that_cannot_work_are_refused_with_the_reason),
-        NET_TEST(gateway_off_link_works_as_a_static_neighbour),
+        NET_TEST(gateway_off_link_works_as_a_static_neighbor),
         NET_TEST(configurations_at_their_limits_are_taken_and_one_beyond_is_refused),
         NET_TEST(routes_of_1_to_32_bits_are_taken_also_side_by_side),
         NET_TEST(only_prefixes_up_to_30_bits_have_a_broadcast_address),
-        NET_TEST(an_operator_changes_every_neighbour_but_the_configured_ones),
-        NET_TEST(permanent_neighbours_leave_places_to_others_and_can_change_when_full),
+        NET_TEST(an_operator_changes_every_neighbor_but_the_configured_ones),
+        NET_TEST(permanent_neighbors_leave_places_to_others_and_can_change_when_full),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     pkt_pool_destroy(pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The IPv6 half of the border: what arrives, what leaves, neighbours in virtual time.
+// The IPv6 half of the border: what arrives, what leaves, neighbors in virtual time.
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -136,7 +136,7 @@ static void give_advert(const struct ip_addr *target, const struct mac_addr *mac
     give_frame(f, sizeof(f), 0);
 }
 
-// solicit: the neighbour asks for A.
+// solicit: the neighbor asks for A.
 static void give_solicit(const struct ip_addr *src, const struct mac_addr *mac)
 {
     uint8_t f[ND_FRAME_BYTES];
@@ -145,7 +145,7 @@ static void give_solicit(const struct ip_addr *src, const struct mac_addr *mac)
     give_frame(f, wire_build_solicit(f, &from, mac, &A, NULL, false), 0);
 }
 
-// know: the neighbour is asked for and answers.
+// know: the neighbor is asked for and answers.
 static void know(const struct ip_addr *a, const struct mac_addr *mac)
 {
     send_to(a);
@@ -574,7 +574,7 @@ static void sack_blocks_are_read(void **state)
     }
 }
 
-static void a_configured_neighbour_is_never_asked_nor_forgotten(void **state)
+static void a_configured_neighbor_is_never_asked_nor_forgotten(void **state)
 {
     struct net_config c = config();
     c.n_statics = 1;
@@ -711,7 +711,7 @@ static void a_service_of_one_address_is_none_on_the_other(void **state)
     expect_drops(DROP_ip6_link_local, 1);
 }
 
-// ---- neighbour discovery: who asks for us
+// ---- neighbor discovery: who asks for us
 
 static void a_solicitation_is_answered_and_the_asker_learned(void **state)
 {
@@ -875,9 +875,9 @@ static void a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds(v
     assert_int_equal(tx.n, 2);
 }
 
-// ---- neighbour discovery: whom we ask for
+// ---- neighbor discovery: whom we ask for
 
-static void a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it(void **state)
+static void a_segment_to_an_unknown_neighbor_waits_and_the_answer_releases_it(void **state)
 {
     struct net_neighbor6 n;
     assert_int_equal(send_to(&B), 1);
@@ -895,7 +895,7 @@ static void a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it(v
     expect_balance();
 }
 
-static void packets_wait_for_a_neighbour_that_is_asked_for_once_a_second(void **state)
+static void packets_wait_for_a_neighbor_that_is_asked_for_once_a_second(void **state)
 {
     for (unsigned i = 0; i < 10; i++) {
         send_to(&B);
@@ -980,7 +980,7 @@ static void flags_of_an_advertisement_do_what_rfc_4861_says(void **state)
     }
 }
 
-static void a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group(void **state)
+static void a_neighbor_that_is_used_is_asked_again_by_itself_then_by_its_group(void **state)
 {
     know(&B, &mac_b);
     after_ms(NET_NEIGHBOR_REACHABLE_MS - 100);
@@ -1007,7 +1007,7 @@ static void a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group(
 }
 
 // To the millisecond: whichever part of the cache is looked at when it has been unused so long.
-static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
+static void neighbor_unused_for_just_so_long_is_not_asked_again(void **state)
 {
     enum { ROUND = 1024 / NET_TICK_SLOTS };
     for (unsigned first = 0; first < ROUND; first++) {
@@ -1027,7 +1027,7 @@ static void neighbour_unused_for_just_so_long_is_not_asked_again(void **state)
     }
 }
 
-static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
+static void a_neighbor_that_nobody_uses_is_forgotten(void **state)
 {
     know(&B, &mac_b);
     struct net_neighbor6 n;
@@ -1037,7 +1037,7 @@ static void a_neighbour_that_nobody_uses_is_forgotten(void **state)
     assert_false(neighbor(&B, &n));
 }
 
-static void announcing_asks_the_group_of_each_known_neighbour(void **state)
+static void announcing_asks_the_group_of_each_known_neighbor(void **state)
 {
     struct net_neighbor6 n;
     know(&B, &mac_b);
@@ -1193,7 +1193,7 @@ static void solicitations_keep_to_their_rate(void **state)
     assert_int_equal(stats.c.nd_limited, 40);
 }
 
-static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour(void **state)
+static void a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbor(void **state)
 {
     struct net_config c = config();
     c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
@@ -1238,7 +1238,7 @@ static void askers_from_everywhere_do_not_replace_a_gateway(void **state)
     assert_in_range(stats.c.nd_evicted, 2900, 3000);
 }
 
-static void a_cache_full_of_known_neighbours_still_asks_for_a_new_one(void **state)
+static void a_cache_full_of_known_neighbors_still_asks_for_a_new_one(void **state)
 {
     struct net_config c = config();
     struct net_neighbor6 n;
@@ -1277,7 +1277,7 @@ static bool asked_for(const struct ip_addr *a)
     return asked;
 }
 
-static void a_flood_does_not_make_known_neighbours_and_gateways_expire(void **state)
+static void a_flood_does_not_make_known_neighbors_and_gateways_expire(void **state)
 {
     struct net_config c = config();
     restart(&c);
@@ -1309,7 +1309,7 @@ static void a_flood_does_not_make_known_neighbours_and_gateways_expire(void **st
     assert_true(stats.c.nd_limited > 500000);
 }
 
-static void static_neighbours_are_never_asked_nor_changed(void **state)
+static void static_neighbors_are_never_asked_nor_changed(void **state)
 {
     struct net_config c = config();
     c.n_statics = 2;
@@ -1334,7 +1334,7 @@ static void static_neighbours_are_never_asked_nor_changed(void **state)
     assert_string_equal(text, "2001:db8::2 dev wan lladdr 02:00:00:00:00:02 PERMANENT\n");
 }
 
-static void the_cache_is_rendered_as_linux_prints_neighbours(void **state)
+static void the_cache_is_rendered_as_linux_prints_neighbors(void **state)
 {
     char text[400], whole[400] = "";
     know(&B, &mac_b);
@@ -1601,7 +1601,7 @@ static void each_segment_of_a_burst_goes_its_own_way(void **state)
         for (unsigned i = 0; i < n; i++) {
             const struct ip_addr to = ip(rows[i].to);
             segs[i] = segment_to(&to);
-            net_output(net, now, &segs[i], rows[i].mac != 0, &tx);  // its neighbour is known now
+            net_output(net, now, &segs[i], rows[i].mac != 0, &tx);  // its neighbor is known now
         }
         tx_clear();
         net_output(net, now, segs, n, &tx);
@@ -1797,7 +1797,7 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
     expect_refused(&c, "gateway 2001:db8:9::9");
 }
 
-static void an_operator_changes_every_neighbour_but_the_configured_ones(void **state)
+static void an_operator_changes_every_neighbor_but_the_configured_ones(void **state)
 {
     struct net_config c = config();
     struct net_neighbor6 n;
@@ -1826,7 +1826,7 @@ static void an_operator_changes_every_neighbour_but_the_configured_ones(void **s
 }
 
 // Of each set of places some stay for those that come by themselves.
-static void permanent_neighbours_leave_places_to_others_and_can_change_when_full(void **state)
+static void permanent_neighbors_leave_places_to_others_and_can_change_when_full(void **state)
 {
     struct net_config c = config();
     c.arp_entries = NET_NEIGHBOR_ENTRIES_MIN;
@@ -1907,7 +1907,7 @@ int main(void)
         T(no_error_about_what_is_not_ours_or_of_no_peer),
         T(no_error_about_what_was_sent_to_many),
         T(sack_blocks_are_read),
-        T(a_configured_neighbour_is_never_asked_nor_forgotten),
+        T(a_configured_neighbor_is_never_asked_nor_forgotten),
         T(a_datagram_leaves_by_the_gateway_and_from_an_address_of_ours),
         T(an_error_comes_from_the_address_that_was_asked),
         T(udp_sums_are_verified_unless_the_port_did),
@@ -1926,14 +1926,14 @@ int main(void)
         T(a_solicitation_with_a_false_sender_is_dropped),
         T(routers_are_not_listened_to),
         T(a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds),
-        T(a_segment_to_an_unknown_neighbour_waits_and_the_answer_releases_it),
-        T(packets_wait_for_a_neighbour_that_is_asked_for_once_a_second),
+        T(a_segment_to_an_unknown_neighbor_waits_and_the_answer_releases_it),
+        T(packets_wait_for_a_neighbor_that_is_asked_for_once_a_second),
         T(an_advertisement_that_nobody_asked_for_is_dropped),
         T(flags_of_an_advertisement_do_what_rfc_4861_says),
-        T(a_neighbour_that_is_used_is_asked_again_by_itself_then_by_its_group),
-        T(a_neighbour_that_nobody_uses_is_forgotten),
-        T(neighbour_unused_for_just_so_long_is_not_asked_again),
-        T(announcing_asks_the_group_of_each_known_neighbour),
+        T(a_neighbor_that_is_used_is_asked_again_by_itself_then_by_its_group),
+        T(a_neighbor_that_nobody_uses_is_forgotten),
+        T(neighbor_unused_for_just_so_long_is_not_asked_again),
+        T(announcing_asks_the_group_of_each_known_neighbor),
         T(a_gateway_is_kept_and_asked_for_at_start),
         T(what_is_announced_is_probe_advertisement_and_report),
         T(an_announcement_fits_in_the_room_that_the_header_names),
@@ -1941,12 +1941,12 @@ int main(void)
         T(a_group_that_is_joined_is_reported_until_it_is_left),
         T(groups_are_bounded_and_all_of_them_reported),
         T(solicitations_keep_to_their_rate),
-        T(a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbour),
-        T(a_cache_full_of_known_neighbours_still_asks_for_a_new_one),
-        T(a_flood_does_not_make_known_neighbours_and_gateways_expire),
+        T(a_scan_fills_half_the_cache_at_most_and_evicts_no_known_neighbor),
+        T(a_cache_full_of_known_neighbors_still_asks_for_a_new_one),
+        T(a_flood_does_not_make_known_neighbors_and_gateways_expire),
         T(askers_from_everywhere_do_not_replace_a_gateway),
-        T(static_neighbours_are_never_asked_nor_changed),
-        T(the_cache_is_rendered_as_linux_prints_neighbours),
+        T(static_neighbors_are_never_asked_nor_changed),
+        T(the_cache_is_rendered_as_linux_prints_neighbors),
         T(reader_on_another_thread_never_sees_half_an_entry),
         T(the_longest_prefix_says_where_a_packet_goes),
         T(without_a_route_nothing_leaves),
@@ -1961,8 +1961,8 @@ int main(void)
         T(what_a_configuration_does_not_count_is_not_looked_at),
         T(configurations_that_cannot_work_are_refused_with_the_reason),
         T(a_link_local_gateway_needs_no_prefix_of_its_own),
-        T(an_operator_changes_every_neighbour_but_the_configured_ones),
-        T(permanent_neighbours_leave_places_to_others_and_can_change_when_full),
+        T(an_operator_changes_every_neighbor_but_the_configured_ones),
+        T(permanent_neighbors_leave_places_to_others_and_can_change_when_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

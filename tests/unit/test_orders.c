@@ -320,7 +320,7 @@ static bool knows(const struct hosts *h, uint32_t v4, struct net_neighbor *n)
     return false;
 }
 
-static void neighbours_come_and_go_by_order(void **state)
+static void neighbors_come_and_go_by_order(void **state)
 {
     struct hosts *h = begin();
     struct net_neighbor n;
@@ -342,7 +342,7 @@ static void neighbours_come_and_go_by_order(void **state)
 }
 
 // 64 entries are 8 sets of 8: 6 of each may be permanent.
-static void permanent_neighbours_never_fill_a_set(void **state)
+static void permanent_neighbors_never_fill_a_set(void **state)
 {
     struct hosts *h = begin();
     unsigned taken = 0, refused = 0;
@@ -362,7 +362,7 @@ static void permanent_neighbours_never_fill_a_set(void **state)
     finish(h);
 }
 
-static void ipv6_neighbours_too(void **state)
+static void ipv6_neighbors_too(void **state)
 {
     struct hosts *h = begin();
     struct order o = {.kind = ORDER_NEIGHBOR,
@@ -448,9 +448,9 @@ int main(void)
         cmocka_unit_test(a_closed_service_refuses_and_the_open_one_beside_it_does_not),
         cmocka_unit_test(to_drain_tells_each_connection_of_the_service),
         cmocka_unit_test(settings_keep_what_belongs_to_the_ports),
-        cmocka_unit_test(neighbours_come_and_go_by_order),
-        cmocka_unit_test(permanent_neighbours_never_fill_a_set),
-        cmocka_unit_test(ipv6_neighbours_too),
+        cmocka_unit_test(neighbors_come_and_go_by_order),
+        cmocka_unit_test(permanent_neighbors_never_fill_a_set),
+        cmocka_unit_test(ipv6_neighbors_too),
         cmocka_unit_test(a_worker_that_hangs_is_not_waited_for_and_catches_up_later),
         cmocka_unit_test(more_jobs_than_there_are_places_are_refused),
         cmocka_unit_test(turns_of_an_order_are_busy_ones),

@@ -11,7 +11,7 @@
 enum {
     POOL_PKTS = 2047,
     TX_ROOM = 256,
-    OPEN_PORT = 41234,      // chosen by chance; its neighbour is closed
+    OPEN_PORT = 41234,      // chosen by chance; its neighbor is closed
     RESOLVER = 0xc0000235,  // 192.0.2.53, in whose name he asks; and others from here on
     MINE = 0xc6336401,      // 198.51.100.1, his own
     OURS = 0x0a000001,

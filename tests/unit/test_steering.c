@@ -342,7 +342,7 @@ static void without_time_to_drain_the_first_one_does(void **state)
     assert_true(env->loop.stop);
 }
 
-static void arp_takes_neighbours_and_nothing_else(void **state)
+static void arp_takes_neighbors_and_nothing_else(void **state)
 {
     static const char *const good[] = {"add 10.0.0.9 02:00:00:00:00:09",
                                        "add 10.0.0.9 02:00:00:00:00:AF permanent",
@@ -646,7 +646,7 @@ int main(void)
         WITH(a_term_that_is_under_way_is_not_called_off),
         WITH(the_second_term_stops_at_once),
         WITH(without_time_to_drain_the_first_one_does),
-        WITH(arp_takes_neighbours_and_nothing_else),
+        WITH(arp_takes_neighbors_and_nothing_else),
         WITH(levels_are_of_all_modules_or_of_one),
         WITH(reset_takes_names_of_what_there_is),
         WITH(keys_are_set_within_their_range),

@@ -200,7 +200,7 @@ static void a_page_that_is_delivered_keeps_nothing_of_what_still_waits(void **st
     }
 }
 
-// What the application leaves: two neighbours hold more than one buffer has room for, however small
+// What the application leaves: two neighbors hold more than one buffer has room for, however small
 // the segments were and in whatever order they came.
 static void what_is_unread_takes_two_buffers_for_a_page_at_most(void **state)
 {

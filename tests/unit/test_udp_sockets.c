@@ -637,15 +637,15 @@ static void what_cannot_be_sent_is_refused_with_its_reason(void **state)
     finish();
 }
 
-static void no_neighbours(struct server_params *p, unsigned end)
+static void no_neighbors(struct server_params *p, unsigned end)
 {
     p->ports[0].net.n_statics = 0;
 }
 
-static void datagrams_wait_for_a_neighbour_that_is_not_known_and_arrive_in_order(void **state)
+static void datagrams_wait_for_a_neighbor_that_is_not_known_and_arrive_in_order(void **state)
 {
     for (unsigned v6 = 0; v6 < 2; v6++) {
-        begin_with(both, no_neighbours);
+        begin_with(both, no_neighbors);
         open_at(PEER, any6, OTHER, false);
         assert_int_equal(send_from(US, hosts_addr(US, v6), hosts_addr(PEER, v6), "1", 1), 0);
         assert_int_equal(send_from(US, hosts_addr(US, v6), hosts_addr(PEER, v6), "2", 1), 0);
@@ -1190,7 +1190,7 @@ int main(void)
         cmocka_unit_test(a_server_whose_applications_take_no_datagrams_reserves_nothing),
         cmocka_unit_test(a_source_that_is_left_open_is_chosen_for_the_destination),
         cmocka_unit_test(what_cannot_be_sent_is_refused_with_its_reason),
-        cmocka_unit_test(datagrams_wait_for_a_neighbour_that_is_not_known_and_arrive_in_order),
+        cmocka_unit_test(datagrams_wait_for_a_neighbor_that_is_not_known_and_arrive_in_order),
         cmocka_unit_test(a_turn_takes_so_many_and_the_next_one_takes_more),
         cmocka_unit_test(without_a_packet_nothing_is_sent),
         cmocka_unit_test(an_answer_may_be_sent_from_the_callback_out_of_the_bytes_received),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neighbours that never answer: what connections to them hear of it, through real turns of workers.
+// Neighbors that never answer: what connections to them hear of it, through real turns of workers.
 #include <errno.h>
 #include <string.h>
 

@@ -477,7 +477,7 @@ static void each_icmp6_error_has_its_kind(void **state)
         }
 }
 
-// ---- neighbour discovery
+// ---- neighbor discovery
 
 static enum drop_reason parse_nd(const uint8_t *f, uint32_t len, struct wire_nd *m)
 {

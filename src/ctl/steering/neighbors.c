@@ -39,7 +39,7 @@ static int port_named(const struct server_params *p, const char *name)
     return -1;
 }
 
-static bool is_neighbour(const struct server_params *p, const struct ip_addr *a)
+static bool is_neighbor(const struct server_params *p, const struct ip_addr *a)
 {
     static const struct ip_addr loopback6 = {{[15] = 1}};
     const uint32_t v4 = ip_to_v4(a);
@@ -85,7 +85,7 @@ static int parse(const struct server_params *p, struct order_neighbor *n, char *
     if (strcmp(words[0], "flush") == 0)
         return parse_flush(p, n, words, left);
     *n = (struct order_neighbor){0};
-    if (left < 2 || !ip_parse(words[1], &n->addr) || !is_neighbour(p, &n->addr) ||
+    if (left < 2 || !ip_parse(words[1], &n->addr) || !is_neighbor(p, &n->addr) ||
         parse_port(p, n, words, &left) != 0)
         return -EINVAL;
     if (strcmp(words[0], "del") == 0) {
