@@ -10,7 +10,7 @@
 
 enum {
     // Of each queue and direction, of 2 KiB each. A thousand connections that each send a segment
-    // and an acknowledgement at once send 2,000 frames, and the worker may be late.
+    // and an acknowledgment at once send 2,000 frames, and the worker may be late.
     FRAMES_DEFAULT = 4096,
     FRAME_BYTES = 2048,
     FRAME_HEAD = 128,  // more than the header that the kernel writes before the frame

@@ -5,7 +5,7 @@
 // from there. A peer that breaks the rules loses its link and harms nobody else.
 //
 //     server  the client's memory: its buffers lie where its descriptors say, inside its regions
-//     client  memory of ours: buffer i of a ring belongs to slot i for ever
+//     client  memory of ours: buffer i of a ring belongs to slot i forever
 #pragma once
 #include "base/shared.h"
 #include "drivers/memif_wire.h"

@@ -20,7 +20,7 @@ enum {
     RING_SLOTS_MAX = 16384,
 };
 
-// ring_open: the near end: params->rx_ring slots towards it, tx_ring towards the far end (0: the
+// ring_open: the near end: params->rx_ring slots toward it, tx_ring toward the far end (0: the
 // default). Control thread. NULL: err says why. Packets for a far end that nobody has opened are
 // not taken.
 struct port *ring_open(const struct port_params *params, struct err *err);

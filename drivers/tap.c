@@ -33,7 +33,7 @@
 enum { QUEUES_MAX = RTE_MP_MAX_FD_NUM / 2 };
 
 // Frames that the kernel queues for each queue; further ones are lost. A thousand connections that
-// send at once, each a segment and an acknowledgement, need 2,000.
+// send at once, each a segment and an acknowledgment, need 2,000.
 enum { QUEUE_FRAMES = 8192 };
 
 static void tap_signals(sigset_t *set)

@@ -6,7 +6,7 @@
   mutants_rewrite.py self-test
 
 A condition is what decides an if, while, for or ?:, an operand of && or ||, and a comparison wherever it stands. Lines
-stay where they are. What preprocessor lines, CHECK, static initialisers and constants hold is not changed, but counted.
+stay where they are. What preprocessor lines, CHECK, static initializers and constants hold is not changed, but counted.
 """
 import collections
 import re

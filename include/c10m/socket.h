@@ -90,7 +90,7 @@ enum c10m_info_option {  // Linux's TCPI_OPT_...
 
 enum c10m_ca_state {  // Linux's TCP_CA_...
     C10M_CA_OPEN,
-    C10M_CA_DISORDER,  // duplicate acknowledgements, SACKed data
+    C10M_CA_DISORDER,  // duplicate acknowledgments, SACKed data
     C10M_CA_CWR,       // the congestion window was reduced after an ECE
     C10M_CA_RECOVERY,
     C10M_CA_LOSS,  // after a retransmission timeout

@@ -13,7 +13,7 @@ vm_nic() {
     esac
 }
 
-# vm_wires MODEL NIC: -netdev and -device of NIC number NIC, on TAP nicN, a line each. The wire of a modelled chip carries whole
+# vm_wires MODEL NIC: -netdev and -device of NIC number NIC, on TAP nicN, a line each. The wire of a modeled chip carries whole
 # frames with filled checksums, as a cable would; that of virtio carries what virtio's peer left to the device.
 vm_wires() {
     local model=$1 n=$2 tap=vnet_hdr=off

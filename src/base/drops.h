@@ -112,7 +112,7 @@
     X(tcp_bad_flags, rx, peer, "flags that the state does not accept")                             \
     X(tcp_reset_invalid, rx, peer, "RST outside the window or not at rcv_nxt (RFC 5961)")          \
     X(tcp_after_close, rx, peer, "data for a connection that the application has closed")          \
-    X(tcp_duplicate, rx, peer, "segment without new data or acknowledgement")                      \
+    X(tcp_duplicate, rx, peer, "segment without new data or acknowledgment")                       \
     X(tcp_window, rx, peer, "data beyond the receive window")                                      \
     X(tcp_ooo_limit, rx, peer, "out-of-order data over its limit or without a buffer")             \
     X(tcp_ooo_runs, rx, peer, "out-of-order data with more gaps than are stored")                  \

@@ -17,8 +17,8 @@ enum {
 };
 
 // A palette for people with color vision deficiency (Okabe, Ito, 2008); further lines are dashed.
-static const char *const colours[] = {"#000000", "#e69f00", "#56b4e9", "#009e73",
-                                      "#f0a030", "#0072b2", "#d55e00", "#cc79a7"};
+static const char *const colors[] = {"#000000", "#e69f00", "#56b4e9", "#009e73",
+                                     "#f0a030", "#0072b2", "#d55e00", "#cc79a7"};
 
 struct scale {
     double log_min, log_max;  // powers of ten
@@ -123,22 +123,22 @@ static void put_axes(const struct svg_plot *p, const struct scale *sc, struct te
 static void put_series(const struct svg_series *s, unsigned number, const struct scale *sc,
                        struct text *out)
 {
-    const char *colour = colours[number % ARRAY_LEN(colours)];
-    const char *dash = number < ARRAY_LEN(colours) ? "" : " stroke-dasharray=\"5 3\"";
+    const char *color = colors[number % ARRAY_LEN(colors)];
+    const char *dash = number < ARRAY_LEN(colors) ? "" : " stroke-dasharray=\"5 3\"";
     const double y = TOP + 12 + 20.0 * number;
     const int width = s->heavy ? 3 : 1;
     if (s->n != 0)
         text_printf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%d\"%s points=\"",
-                    colour, width, dash);
+                    color, width, dash);
     for (unsigned i = 0; i < s->n; i++)
         text_printf(out, "%s%.1f,%.1f", i == 0 ? "" : " ", x_at(sc, s->x[i]), y_at(sc, s->y[i]));
     if (s->n != 0)
         text_printf(out, "\"/>\n");
     for (unsigned i = 0; i < s->n; i++)
         text_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\"/>\n",
-                    x_at(sc, s->x[i]), y_at(sc, s->y[i]), 1 + width, colour);
+                    x_at(sc, s->x[i]), y_at(sc, s->y[i]), 1 + width, color);
     text_printf(out, "<path d=\"M%d %.1f h24\" stroke=\"%s\" stroke-width=\"%d\"%s/>\n",
-                WIDTH - RIGHT + 14, y - 4, colour, width, dash);
+                WIDTH - RIGHT + 14, y - 4, color, width, dash);
     put_text(out, WIDTH - RIGHT + 44, y, "", s->name);
 }
 

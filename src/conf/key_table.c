@@ -225,7 +225,7 @@ const struct key conf_keys[] = {
        VALUE("60000", "Time that a connection stays in FIN-WAIT-2 while its peer sends no data")),
     // 500: RFC 1122 4.2.3.2.
     MS(tcp, delayed_ack_ms, 0, 500, LIVE,
-       VALUE("40", "Longest delay of an acknowledgement. 0: no delay")),
+       VALUE("40", "Longest delay of an acknowledgment. 0: no delay")),
     BOOL(tcp, ack_merge, LIVE,
          VALUE("on", "Send one ACK for all in-order data of a connection in a burst. off: send an "
                      "ACK for every second segment exactly")),
@@ -242,7 +242,7 @@ const struct key conf_keys[] = {
        VALUE("5", "Connections with at least this round-trip time are paced: they send their "
                   "window in parts, one for each millisecond. 0: no pacing")),
     BOOL(tcp, timestamps, VALUE("on", "Timestamps option (RFC 7323)")),
-    BOOL(tcp, sack, VALUE("on", "Offer and accept selective acknowledgements (RFC 2018)")),
+    BOOL(tcp, sack, VALUE("on", "Offer and accept selective acknowledgments (RFC 2018)")),
     BOOL(tcp, black_hole_detection, LIVE,
          VALUE("on", "Send smaller segments after large ones were retransmitted retries1 times "
                      "without an answer, since the path may drop them silently (RFC 2923)")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spelling.h: finds the word that a misspelt word may stand for.
+// spelling.h: finds the word that a misspelled word may stand for.
 #pragma once
 #include "base/base.h"
 

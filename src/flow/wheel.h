@@ -16,7 +16,7 @@
 // Exact timers do not wait for them. If such a slot is not empty when the next slot of its level
 // begins, time waits for it.
 //
-// An entry stays until it expires: cancelling or postponing a deadline changes nothing in the
+// An entry stays until it expires: canceling or postponing a deadline changes nothing in the
 // wheel. An owner that may need an earlier entry stores its place (wheel_place()) and removes it
 // there (wheel_remove()). Each owner thus has a fixed number of entries, and a wheel with that many
 // times the owners is never full. For this bound an owner adds an entry only after the one before

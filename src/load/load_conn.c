@@ -433,7 +433,7 @@ static void odd_input(struct load *l, uint32_t i, const struct load_conn *c, con
     send_ack(l, i);
 }
 
-// Processes acknowledgement, data and FIN of an open connection.
+// Processes acknowledgment, data and FIN of an open connection.
 static void open_input(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s,
                        const uint8_t *data)
 {

@@ -58,7 +58,7 @@ void load_streams_free(struct load_streams *s);
 // load_stream_opened: connection i has received its SYN-ACK s.
 void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s);
 
-// load_stream_input: processes data and acknowledgement of s, a segment of the open connection i.
+// load_stream_input: processes data and acknowledgment of s, a segment of the open connection i.
 void load_stream_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data);
 
 // load_stream_turn: sends the ACKs that are due and the data that the windows allow; new data only

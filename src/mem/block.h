@@ -4,7 +4,7 @@
 // recovery, closing, and queues that are not drained at once.
 //
 //   line 0  identity and in-order receive   the look-up compares the key here
-//   line 1  sending, RTT, deadlines         what a reply and its acknowledgement touch
+//   line 1  sending, RTT, deadlines         what a reply and its acknowledgment touch
 //   line 2  socket, other TCP state         queues of unconsumed data, recovery, slow timers
 //   line 3  application state
 //
@@ -264,7 +264,7 @@ enum undo_step {
     UNDO_NONE,
     UNDO_FAST,   // fast retransmit of the oldest segment
     UNDO_FIRST,  // its retransmission by timeout (RFC 5682 2.1, step 1)
-    UNDO_NEW,    // new data was sent after its acknowledgement (step 2b)
+    UNDO_NEW,    // new data was sent after its acknowledgment (step 2b)
 };
 
 // ext_undo: for a connection without a flight log (tcp/tcp_undo_plain.c).

@@ -73,14 +73,14 @@ struct flight {
     uint8_t has_rack : 1, reordering : 1, in_dsack_round : 1, has_echo : 1;
     uint8_t frto;  // enum flight_frto
 
-    // Results of the current acknowledgement.
+    // Results of the current acknowledgment.
     uint8_t advanced : 1, orig_acked : 1, newly_lost : 1, dsack : 1;
     uint8_t full : 1;  // no room for new SACKed runs until snd_una advances
     uint8_t pad;
     uint16_t echo_from_16ms;  // the block's echo_from_ms, in units of 16 ms, rounded down
     uint32_t delivered;       // bytes newly acknowledged or SACKed
     uint32_t burst;           // sum of delivered since the last output
-    uint32_t acked;           // the acknowledgement number
+    uint32_t acked;           // the acknowledgment number
     uint32_t echo_ms;         // with has_echo: the echoed time
     uint32_t rtt_us;          // measured RTT; 0: none
 

@@ -289,7 +289,7 @@ void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 // their number.
 uint32_t net_lost(struct net *net, struct icmp_event *events);
 
-// net_neighbor_add: sets the MAC of neighbor a, as a reply from it would, or for ever (permanent).
+// net_neighbor_add: sets the MAC of neighbor a, as a reply from it would, or forever (permanent).
 // Packets that wait for it are sent. Returns 0; -EAFNOSUPPORT: the port has no address of that
 // family; -EPERM: the configuration defines a; -ENOSPC: its set has no room for another permanent
 // entry; -ENOBUFS: its set is full.

@@ -36,7 +36,7 @@ struct capture_reader;
 struct capture_reader *capture_reader_new(struct server *s, const struct capture_reader_params *p,
                                           struct err *err);
 
-// capture_reader_attach: a bounded piece of work towards being attached; true: nothing is left to
+// capture_reader_attach: a bounded piece of work toward being attached; true: nothing is left to
 // do. From then on capture_reader_acked() tells whether each worker knows of it.
 bool capture_reader_attach(struct capture_reader *d);
 

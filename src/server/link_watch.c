@@ -72,7 +72,7 @@ static void say(const struct watched *at, const struct port_link *now, uint64_t 
             "%s port %s: link %s%s; before: %s, for %llu.%03u s%s", time, at->port->name,
             words(now), speed, words(&at->link), (unsigned long long)(ms / 1000),
             (unsigned)(ms % 1000),
-            replug_is_for_ever(&at->replug, now) ? "; a new one needs a restart" : "");
+            replug_is_forever(&at->replug, now) ? "; a new one needs a restart" : "");
 }
 
 // order_announce: a worker that does not turn does it when it turns again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // liveness.h: whether each worker's turns go on, and where it is when they do not; what it did in
-// the last second. It is looked at from outside: a worker that is caught in a callback for ever
+// the last second. It is looked at from outside: a worker that is caught in a callback forever
 // says nothing, but its count of turns stands still. Control thread.
 //
 //     worker: core_counters.turns, worker.at (one store a stage), sock.serving (one a callback)

@@ -30,7 +30,7 @@ static bool is_gone(const struct port_link *l)
     return !l->up && (l->reason == PORT_LINK_GONE || l->reason == PORT_LINK_REPLACED);
 }
 
-bool replug_is_for_ever(const struct replug *r, const struct port_link *link)
+bool replug_is_forever(const struct replug *r, const struct port_link *link)
 {
     return is_gone(link) && r->port->ops->replug == NULL;
 }

@@ -24,9 +24,9 @@ struct replug {
 // replug_init: of port i of s.
 void replug_init(struct replug *r, const struct server *s, unsigned i);
 
-// replug_is_for_ever: whether that link is one of a device that is gone, and the port gets no
+// replug_is_forever: whether that link is one of a device that is gone, and the port gets no
 // other.
-bool replug_is_for_ever(const struct replug *r, const struct port_link *link);
+bool replug_is_forever(const struct replug *r, const struct port_link *link);
 
 // replug_look: what the link of the port, as of now, asks for. Returns whether the port has a
 // device again since this call.

@@ -211,7 +211,7 @@ static void judge_pool(struct verdict *v, const struct verdict_look *now,
 }
 
 // hold_host: the host's figures were not read since the last look, which has judged this reading:
-// it counts for no second look, neither towards the begin of an item nor towards its end.
+// it counts for no second look, neither toward the begin of an item nor toward its end.
 static void hold_host(struct verdict *v, const char *core)
 {
     static const enum verdict_kind kinds[] = {VERDICT_core_preempted, VERDICT_core_stolen,

@@ -138,7 +138,7 @@
     X(icmp_noted, "ICMP errors about connections that had no effect")                              \
     X(synack_sent, "SYN-ACK segments sent, including retransmitted ones")                          \
     X(rst_sent, "RST segments sent, including those for unknown connections")                      \
-    X(acks_sent, "acknowledgements sent without data")                                             \
+    X(acks_sent, "acknowledgments sent without data")                                              \
     X(time_wait_now, "TIME-WAIT records in use")                                                   \
     X(time_wait_evicted, "TIME-WAIT records that ended early: the oldest one was replaced")        \
     X(established_now, "connections in ESTABLISHED or CLOSE-WAIT")                                 \
@@ -157,12 +157,12 @@
     X(segs_told, "of rx_tcp, segments with something for the application")                         \
     X(segs_slow, "of rx_tcp, segments that left the fast path")                                    \
     X(segs_slow_told, "of segs_slow, those with something for the application")                    \
-    X(pure_acks_slow, "of segs_slow, acknowledgements without data")                               \
+    X(pure_acks_slow, "of segs_slow, acknowledgments without data")                                \
     X(segs_opening, "of segs_slow, those that opened a connection by the fast path")               \
     X(segs_closing,                                                                                \
       "of segs_slow, those that closed a connection, or one direction, by the fast path")          \
     X(owners_again, "of segs_slow, those whose connection was looked up again")                    \
-    X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgement")               \
+    X(delayed_acks, "times that the delayed-ACK timer asked for an acknowledgment")                \
     X(delayed_acks_lost, "segments with data that had been acknowledged before")                   \
     X(time_wait_expired, "TIME-WAIT records that lasted their full time")                          \
     X(time_wait_reset, "TIME-WAIT records that a RST of the peer ended")                           \
@@ -208,7 +208,7 @@
     X(ecn_ect1_received, "the same with ECT(1)")                                                   \
     X(ecn_ce_received, "the same with CE: congestion experienced")                                 \
     X(ecn_echoed, "segments sent with ECE: the peer's packets were marked")                        \
-    X(ecn_echo_received, "acknowledgements with ECE that reduced the congestion window")           \
+    X(ecn_echo_received, "acknowledgments with ECE that reduced the congestion window")            \
     X(flight_logs_now, "small flight logs in use")                                                 \
     X(flight_logs_large_now, "large flight logs in use")                                           \
     X(flight_logs_missed,                                                                          \
@@ -224,7 +224,7 @@
     X(loss_undos, "the same, after a timeout")                                                     \
     X(timers_fired, "timers that expired and had work to do")                                      \
     X(timers_stale, "wheel entries that expired before their deadline")                            \
-    X(timers_void, "wheel entries whose deadline had been cancelled")                              \
+    X(timers_void, "wheel entries whose deadline had been canceled")                               \
     X(timers_refused, "wheel entries without room: always 0, because each entry has a place")      \
     X(turns_dirty_limited, "turns that left blocks of the dirty list to the next turn")            \
     X(ext_records_now, "extension records in use")                                                 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Effects of a new acknowledgement: the send queue, the RTT, the congestion window, the timer.
+// Effects of a new acknowledgment: the send queue, the RTT, the congestion window, the timer.
 #include "tcp/tcp_ack.h"
 
 #include "tcp/tcp_cc.h"
@@ -33,7 +33,7 @@ static void pop_acked(struct tcp *t, struct block *b, uint32_t ack)
 
 // was_limited: whether cwnd limited sending (RFC 7661 4.3; Linux's tcp_is_cwnd_limited()). It did
 // if the data in flight fills it. It also did if that data and the unsent data together exceed it:
-// earlier acknowledgements of the same burst have already made room. If the peer's window is the
+// earlier acknowledgments of the same burst have already made room. If the peer's window is the
 // smaller one, unsent data does not count.
 static bool was_limited(const struct block *b, uint32_t flight)
 {

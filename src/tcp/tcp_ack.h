@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_ack.h: effects of a new acknowledgement on the send queue, the RTT, the congestion window and
+// tcp_ack.h: effects of a new acknowledgment on the send queue, the RTT, the congestion window and
 // the timer.
 #pragma once
 #include "tcp/tcp_internal.h"
 
-// tcp_acked_full: processes a new acknowledgement of everything below `ack`, in any case.
+// tcp_acked_full: processes a new acknowledgment of everything below `ack`, in any case.
 void tcp_acked_full(struct tcp *t, struct block *b, uint32_t ack, bool has_ts, uint32_t ts_ecr);
 
-// tcp_echo_age_ms: the greatest plausible age of the timestamp that the current acknowledgement
+// tcp_echo_age_ms: the greatest plausible age of the timestamp that the current acknowledgment
 // echoes: RTTM measures a segment that it acknowledges (RFC 7323 4.1). An older echo was never
 // sent, or was acknowledged before. If it were accepted, a peer could raise the retransmission
 // timeout to its maximum.
@@ -28,7 +28,7 @@ static inline void tcp_echo_taken(const struct tcp *t, struct block *b, uint32_t
         b->echo_from_ms = t->now.ms - ms;
 }
 
-// tcp_acked_sample: takes the RTT measurement of the acknowledgement. Returns microseconds; 0:
+// tcp_acked_sample: takes the RTT measurement of the acknowledgment. Returns microseconds; 0:
 // none.
 static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, uint32_t ack,
                                         bool has_ts, uint32_t ts_ecr)
@@ -49,7 +49,7 @@ static inline uint32_t tcp_acked_sample(const struct tcp *t, struct block *b, ui
     return 0;
 }
 
-// tcp_acked_fast: processes the common acknowledgement: of all data sent and queued, which is in
+// tcp_acked_fast: processes the common acknowledgment: of all data sent and queued, which is in
 // one buffer, without loss, while cwnd did not limit sending. Does exactly what tcp_acked_full()
 // would. b is block ix. False: it is not the common case, and nothing was changed.
 static inline bool tcp_acked_fast(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack,

@@ -67,7 +67,7 @@ static void grow(struct block *b, uint32_t bytes)
     b->cwnd = (uint32_t)MIN((uint64_t)b->cwnd + bytes, (uint64_t)TCP_WINDOW_MAX);
 }
 
-// grow_slowly: slow start must end exactly at ssthresh. An acknowledgement that fills a gap also
+// grow_slowly: slow start must end exactly at ssthresh. An acknowledgment that fills a gap also
 // covers everything received after the gap, and could grow cwnd far beyond it.
 static void grow_slowly(struct block *b, uint32_t bytes)
 {
@@ -87,7 +87,7 @@ static void grow_newreno(struct block *b, uint32_t acked)
     grow(b, bytes);
 }
 
-// counted: the acknowledged bytes that count for growth. RFC 3465 2.2, L = 2: an acknowledgement of
+// counted: the acknowledged bytes that count for growth. RFC 3465 2.2, L = 2: an acknowledgment of
 // many segments would otherwise release a large burst. Pacing prevents the burst, so all bytes
 // count (RFC 9406 4.2). After a timeout L = 1 (RFC 3465 2.3), because the data may have arrived
 // long before.
@@ -226,7 +226,7 @@ bool tcp_cc_undo(struct tcp *t, struct block *b)
 
 // RFC 2861 3.1, as in Linux: after each RTO without sending, the window is halved, but not below
 // the initial window (RFC 5681 4.1). What is known about the path becomes outdated, and no
-// acknowledgements clock new segments. ssthresh becomes three quarters of the old window. The
+// acknowledgments clock new segments. ssthresh becomes three quarters of the old window. The
 // remaining window is paced.
 //
 // The idle time counts from the segment that was timed last. With timestamps no segment is timed,
@@ -253,7 +253,7 @@ static bool is_wanted(const struct tcp *t, const struct block *b, const struct e
 {
     if (time_before(t->now.ms, deadline(c->used_ms, tcp_rto_ms(t, b))))
         return true;
-    if (b->backoff != 0 && !(b->flags & BF_PROBE))  // a closed window alone may last for ever
+    if (b->backoff != 0 && !(b->flags & BF_PROBE))  // a closed window alone may last forever
         return true;
     if (tcp_recovering(t, b) || (c->flags & CC_PACED))  // paced segments wait for its tick
         return true;

@@ -2,8 +2,8 @@
 // tcp_cc.h: congestion control: the size of cwnd. Recovery detects losses and retransmits; it calls
 // this code for the effect of a loss on the window.
 //
-//   new acknowledgement, window in use, no recovery  -> tcp_cc_acked()         cwnd grows
-//   loss found by acknowledgements, or reneging      -> tcp_cc_ssthresh()      recovery sets cwnd
+//   new acknowledgment, window in use, no recovery  -> tcp_cc_acked()         cwnd grows
+//   loss found by acknowledgments, or reneging      -> tcp_cc_ssthresh()      recovery sets cwnd
 //   ECE                                              -> tcp_cc_ecn()           cwnd = ssthresh
 //   retransmission timeout                           -> tcp_cc_timeout()       cwnd = one segment
 //   a false loss detection                           -> tcp_cc_undo()          restores the window

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. The data of a half-open record is encoded in
-// the SYN-ACK, and the acknowledgement of the SYN-ACK returns it. The format follows Linux
+// the SYN-ACK, and the acknowledgment of the SYN-ACK returns it. The format follows Linux
 // (net/ipv4/syncookies.c).
 //
 //   our ISN    = F(key) + [ period : 8 | MAC(key, the peer's ISN, period) + MSS index : 24 ]

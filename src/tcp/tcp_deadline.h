@@ -39,7 +39,7 @@ static inline void xmit_clear(struct tcp *t, uint32_t ix)
 //
 //   xmit     Wakes for the xmit deadlines: retransmission, persist, delayed ACK. It is added at
 //            the current deadline if the block has no xmit entry, and is not moved afterwards: a
-//            deadline that is postponed or cancelled leaves the entry in place. When the entry
+//            deadline that is postponed or canceled leaves the entry in place. When the entry
 //            expires and no xmit deadline runs, the worker discards it without reading the block.
 //            The block then learns from wheel_xmit_ms and the time that its entry is gone.
 //   slow     The same for the slow deadlines: keepalive, FIN-WAIT-2, the application's timer. Its

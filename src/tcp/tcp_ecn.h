@@ -9,7 +9,7 @@
 //     half the window, once a window of data;
 //     new data, CWR  ------------------------>    BA_ECE is over
 //
-// What is sent again, acknowledgements, probes, SYN and RST are never ECT (6.1.4 to 6.1.6).
+// What is sent again, acknowledgments, probes, SYN and RST are never ECT (6.1.4 to 6.1.6).
 #pragma once
 #include "tcp/tcp_internal.h"
 
@@ -34,7 +34,7 @@ uint8_t tcp_ecn_syn(const struct tcp *t, struct block *b);
 void tcp_ecn_received(struct tcp *t, struct block *b, const struct seg_in *s);
 
 // tcp_ecn_echoed: s, which acknowledges up to ack, has ECE (6.1.2). cwnd_before: the window before
-// that acknowledgement made it grow.
+// that acknowledgment made it grow.
 void tcp_ecn_echoed(struct tcp *t, struct block *b, uint32_t ack, uint32_t cwnd_before);
 
 // tcp_ecn_out: sets ECE in o, a segment of a connection with ECN. tcp_ecn_fresh: also for new data:

@@ -14,7 +14,7 @@ struct ext *tcp_ext_get_own(struct tcp *t, struct block *b);
 bool tcp_ext_plenty(const struct tcp *t);
 void tcp_ext_release(struct tcp *t, struct block *b);
 
-// tcp_recovering: whether the connection is between a loss and the acknowledgement of all data that
+// tcp_recovering: whether the connection is between a loss and the acknowledgment of all data that
 // was in flight then.
 static inline bool tcp_recovering(const struct tcp *t, const struct block *b)
 {
@@ -39,10 +39,10 @@ void tcp_duplicate_ack(struct tcp *t, struct block *b, uint32_t ix);
 void tcp_newreno_ack(struct tcp *t, struct block *b, uint32_t ix, uint32_t ack, uint32_t acked);
 
 // tcp_undo_begin: on a connection without a flight log the oldest segment is retransmitted, after a
-// timeout or duplicate acknowledgements, and cwnd was lowered.
+// timeout or duplicate acknowledgments, and cwnd was lowered.
 //
 // tcp_undo_acked: new data was acknowledged since; wnd is the offered window. True: nothing was
-// lost, and cwnd is restored. Without timestamps two acknowledgements after a timeout decide (RFC
+// lost, and cwnd is restored. Without timestamps two acknowledgments after a timeout decide (RFC
 // 5682 2.1). tcp_undo_duplicate: this one acknowledges nothing new. True: the loss was real, and
 // everything is resent.
 void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout);

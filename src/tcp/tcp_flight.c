@@ -245,7 +245,7 @@ struct flight *flight_room(struct tcp *t, struct block *b)
 }
 
 // run_at: the index of the run that contains seq, or n if seq is after all runs. A binary search,
-// because the peer chooses the sequence numbers of each acknowledgement.
+// because the peer chooses the sequence numbers of each acknowledgment.
 static unsigned run_at(const struct flight *f, uint32_t seq)
 {
     const struct flight_run *run = &f->run[f->first];

@@ -86,7 +86,7 @@ void flight_renege(struct flight *f);
 
 // ---- RACK (tcp_rack.c)
 
-// rack_echo: stores the echo ts_ecr of the current acknowledgement, if it has one.
+// rack_echo: stores the echo ts_ecr of the current acknowledgment, if it has one.
 void rack_echo(const struct tcp *t, const struct block *b, struct flight *f, bool has_ts,
                uint32_t ts_ecr);
 
@@ -98,7 +98,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
 // rack_window: the reordering window in us (RFC 8985 6.2, step 4).
 uint32_t rack_window(const struct block *b, const struct flight *f);
 
-// rack_dsack: adapts the window to an acknowledgement with or without DSACK (step 4). rack_calm: a
+// rack_dsack: adapts the window to an acknowledgment with or without DSACK (step 4). rack_calm: a
 // recovery has ended.
 void rack_dsack(const struct block *b, struct flight *f, bool dsack);
 void rack_calm(struct flight *f);
@@ -125,11 +125,11 @@ static inline void tcp_flight_sent(struct tcp *t, struct block *b, uint32_t from
 // tcp_flight_judge() after it.
 uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t ts_ecr);
 
-// tcp_flight_sack: processes an acceptable acknowledgement, with or without SACK blocks, on the
+// tcp_flight_sack: processes an acceptable acknowledgment, with or without SACK blocks, on the
 // slow path; calls tcp_flight_judge().
 void tcp_flight_sack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s);
 
-// tcp_flight_judge: acts on the acknowledgement just processed: losses, cwnd, timers.
+// tcp_flight_judge: acts on the acknowledgment just processed: losses, cwnd, timers.
 void tcp_flight_judge(struct tcp *t, struct block *b, uint32_t ix);
 
 // tcp_flight_governs: whether the log decides what the block sends.
@@ -144,7 +144,7 @@ static inline bool tcp_flight_governs(const struct tcp *t, const struct block *b
 // tcp_flight_output: in that case sends what may be sent. Returns the number of segments.
 unsigned tcp_flight_output(struct tcp *t, struct block *b);
 
-// tcp_flight_rearm: sets the block's deadline after a transmission or a new acknowledgement (anew).
+// tcp_flight_rearm: sets the block's deadline after a transmission or a new acknowledgment (anew).
 void tcp_flight_rearm(struct tcp *t, struct block *b, bool anew);
 
 // tcp_flight_timer: the deadline has passed. False: it is the retransmission timeout.
@@ -167,6 +167,6 @@ void undo_resent(const struct tcp *t, struct flight *f, uint32_t n);
 // undo_dsack: the peer reported r as a duplicate.
 void undo_dsack(struct flight *f, struct seq_range r);
 
-// undo_judge: whether the current acknowledgement shows that nothing was lost; the window is then
+// undo_judge: whether the current acknowledgment shows that nothing was lost; the window is then
 // restored.
 bool undo_judge(struct tcp *t, struct block *b, struct flight *f);

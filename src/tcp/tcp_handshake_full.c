@@ -457,7 +457,7 @@ static int listener_of(const struct syn_record *r)
     return r->service | (int)r->listen << 8;
 }
 
-// is_deferred: with TCP_DEFER_ACCEPT, an acknowledgement without data does not open the connection
+// is_deferred: with TCP_DEFER_ACCEPT, an acknowledgment without data does not open the connection
 // yet (Linux's tcp_check_req()).
 static bool is_deferred(const struct tcp *t, const struct syn_record *r, const struct seg_in *s)
 {
@@ -539,7 +539,7 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
 }
 
 // has_expired: as Linux's syn_ack_recalc(). With TCP_DEFER_ACCEPT, a peer that has acknowledged the
-// SYN-ACK gets no further SYN-ACK, except the last one of the deferred time. Its acknowledgement
+// SYN-ACK gets no further SYN-ACK, except the last one of the deferred time. Its acknowledgment
 // opens the connection even without data.
 static bool has_expired(const struct tcp *t, const struct syn_record *r)
 {

@@ -17,7 +17,7 @@ enum hystart_says {
     HYSTART_LEAVE,  // slow start is over
 };
 
-// hystart_begin: the next acknowledgement begins a round that ends at snd_nxt.
+// hystart_begin: the next acknowledgment begins a round that ends at snd_nxt.
 void hystart_begin(struct hystart *h, uint32_t snd_nxt);
 
 // hystart_acked: everything below una was acknowledged. rtt_us: the RTT measured by that; 0: none.

@@ -97,7 +97,7 @@ static bool ends_open(const struct tcp *t, const struct block *b, const struct i
 }
 
 // note_soft: stores a soft error (RFC 1122 4.2.3.9). If the connection then times out without any
-// acknowledgement, the stored error is the reported reason (Linux's sk_err_soft).
+// acknowledgment, the stored error is the reported reason (Linux's sk_err_soft).
 static void note_soft(struct tcp *t, struct block *b, const struct icmp_event *e)
 {
     if (!t->services[b->service].pulls || is_opening(b) || e->kind == ICMP_TOO_BIG || e->error == 0)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orphans: connections that their application has closed. TCP still sends the queued data and
-// completes the close without the application. The behaviour is Linux's: tcp_close(),
+// completes the close without the application. The behavior is Linux's: tcp_close(),
 // tcp_rcv_state_process(), tcp_orphan_retries().
 #include "tcp/tcp_internal.h"
 
 bool tcp_enter_fin_wait_2(struct tcp *t, struct block *b, uint32_t ix)
 {
     const uint32_t ms = tcp_sockopt_value(t, b, SOCKOPT_LINGER2);
-    // RFC 1122 4.2.2.13: after closing one direction only, an application may read for ever.
+    // RFC 1122 4.2.2.13: after closing one direction only, an application may read forever.
     if (t->services[b->service].pulls && !is_orphan(b))
         return false;
     if (ms == UINT32_MAX) {

@@ -105,7 +105,7 @@ void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup)
 
 // report_beside: adds SACK blocks to a segment with data if it has room for them (RFC 6691 2). A
 // full segment has none. That is no loss, because out-of-order data was acknowledged at once by an
-// acknowledgement without data.
+// acknowledgment without data.
 static inline void report_beside(const struct tcp *t, const struct block *b, struct seg_out *o,
                                  uint32_t len)
 {
@@ -260,7 +260,7 @@ static void send_syn(struct tcp *t, struct block *b)
     b->snd_nxt = b->snd_una + 1;
     if (seq_lt(b->snd_max, b->snd_nxt))
         b->snd_max = b->snd_nxt;
-    // Simultaneous open: a repeated SYN-ACK must not reduce what an acknowledgement announced.
+    // Simultaneous open: a repeated SYN-ACK must not reduce what an acknowledgment announced.
     if (b->state == TCP_SYN_SENT || seq_lt(b->rcv_adv, b->rcv_nxt + o->wnd))
         b->rcv_adv = b->rcv_nxt + o->wnd;
     b->rto_at_ms = tcp_rto_at(t, b);
@@ -282,10 +282,10 @@ static inline bool may_cut(const struct block *b, uint32_t len)
     return len >= 1u << b->wnd_max_log >> 1 || is_overdue(b);
 }
 
-// nagle_holds: whether a partial segment must wait for the acknowledgement of another partial
+// nagle_holds: whether a partial segment must wait for the acknowledgment of another partial
 // segment (Minshall's variant of RFC 9293 3.7.4, as in Linux). It does not wait for full segments.
 // The end of a large write is therefore sent at once, and is not delayed by the peer's delayed
-// acknowledgement of an odd segment. A partial segment is in flight if the data in flight is not a
+// acknowledgment of an odd segment. A partial segment is in flight if the data in flight is not a
 // multiple of the MSS. The SYN of RFC 7413 does not count.
 static inline bool nagle_holds(const struct block *b, uint32_t flight)
 {
@@ -430,7 +430,7 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
 }
 
 // arm_persist: there is data, but none could be sent, and nothing in flight will cause an
-// acknowledgement: the window is closed (RFC 9293 3.8.6.1).
+// acknowledgment: the window is closed (RFC 9293 3.8.6.1).
 static void arm_persist(struct tcp *t, struct block *b)
 {
     b->flags |= BF_PROBE;
@@ -568,7 +568,7 @@ static NOINLINE void send_early(struct tcp *t, struct block *b)
     b->flags |= fin;
 }
 
-// output_full: sends segments as permitted, an acknowledgement, or nothing. See tcp_output().
+// output_full: sends segments as permitted, an acknowledgment, or nothing. See tcp_output().
 static NOINLINE bool output_full(struct tcp *t, struct block *b, uint32_t ix)
 {
     if (unlikely(b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)) {

@@ -45,7 +45,7 @@ static inline uint32_t tcp_lane_left(struct tcp *t, uint32_t lane)
 }
 
 // tcp_output: appends to t->out what the connection may send: data within window, cwnd and the room
-// of this turn, FIN, or a bare acknowledgement. There is room for one segment; the caller has
+// of this turn, FIN, or a bare acknowledgment. There is room for one segment; the caller has
 // removed the block from the dirty list. True: it could send more with more room and must be made
 // dirty again.
 bool tcp_output(struct tcp *t, uint32_t ix);

@@ -24,6 +24,6 @@ uint32_t tcp_pace_room(const struct tcp *t, const struct block *b);
 void tcp_paced(struct tcp *t, struct block *b, uint32_t n, bool more);
 
 // tcp_pace_timer: the wheel woke the block, for any reason. True: paced segments may be sent, or
-// the next tick must be requested again, since acknowledgements may have let segments leave
+// the next tick must be requested again, since acknowledgments may have let segments leave
 // meanwhile.
 bool tcp_pace_timer(const struct tcp *t, struct ext_cc *c);

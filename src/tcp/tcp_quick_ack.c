@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Quick ACKs: a single segment is acknowledged at once while its sender may be in slow start, which
-// each acknowledgement advances. That is at the start of a connection and after idle time. The
+// each acknowledgment advances. That is at the start of a connection and after idle time. The
 // rules are Linux's (tcp_enter_quickack_mode, tcp_event_data_recv). These functions are called only
-// if an acknowledgement would be delayed because no data carries it.
+// if an acknowledgment would be delayed because no data carries it.
 #include "tcp/tcp_internal.h"
 
 enum {
     QUICKACK_MAX = 16,
     QUICKACK_MIN = 2,
-    QUICKACK_LATE = 128,  // no data was sent while the last acknowledgement was delayed
+    QUICKACK_LATE = 128,  // no data was sent while the last acknowledgment was delayed
 };
 
 // tcp_quick_ack_credit: enough ACKs for half of the window. From then on every second segment is
@@ -52,7 +52,7 @@ static bool has_sent_data(const struct block *b)
 bool tcp_quick_ack(const struct tcp *t, struct block *b)
 {
     const bool late = (b->quickack_left & QUICKACK_LATE) != 0;
-    // An application that answers with data sends acknowledgements in that data (pingpong mode in
+    // An application that answers with data sends acknowledgments in that data (pingpong mode in
     // Linux), unless its last answer came too late for that.
     if (late && t->now.ms - b->delack_at_ms > tcp_rto_ms(t, b))
         b->quickack_left = QUICKACK_LATE | tcp_quick_ack_credit(t, b);

@@ -72,7 +72,7 @@ void rack_delivered(const struct tcp *t, const struct block *b, struct flight *f
     f->rack_rtt_us = rtt_us;
 }
 
-// has_dupacks: whether the SACKed data corresponds to three duplicate acknowledgements (RFC 6675 4,
+// has_dupacks: whether the SACKed data corresponds to three duplicate acknowledgments (RFC 6675 4,
 // IsLost()).
 static bool has_dupacks(const struct block *b, const struct flight *f)
 {

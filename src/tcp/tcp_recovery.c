@@ -11,9 +11,9 @@ static uint32_t deadline_us(const struct tcp *t, uint32_t us)
 }
 
 // probe_us: RFC 8985 7.2, TLP_calc_PTO(): two round trips after the last segment was sent, or,
-// after an acknowledgement, at least a quarter of a round trip from now. The RFC has two round
-// trips after each acknowledgement, so a receiver that delays its last acknowledgement would delay
-// the probe too. If only one segment is in flight, the time of a delayed acknowledgement is added.
+// after an acknowledgment, at least a quarter of a round trip from now. The RFC has two round
+// trips after each acknowledgment, so a receiver that delays its last acknowledgment would delay
+// the probe too. If only one segment is in flight, the time of a delayed acknowledgment is added.
 static uint32_t probe_us(const struct tcp *t, const struct block *b, const struct flight *f)
 {
     const uint32_t srtt_us = b->srtt_us / 8, least_us = FLIGHT_PROBE_MIN_MS * 1000u;
@@ -100,8 +100,8 @@ uint32_t tcp_flight_acked(struct tcp *t, struct block *b, bool has_ts, uint32_t 
 
 // ---- proportional rate reduction
 
-// prr_begin: RFC 9937 6.2, at the begin of a recovery. All acknowledgements of this burst count as
-// one. Otherwise recovery would begin with the segment of the last acknowledgement only, although
+// prr_begin: RFC 9937 6.2, at the begin of a recovery. All acknowledgments of this burst count as
+// one. Otherwise recovery would begin with the segment of the last acknowledgment only, although
 // each of the earlier ones would have allowed a new segment to be sent (RFC 3042).
 static void prr_begin(const struct block *b, struct flight *f)
 {
@@ -110,7 +110,7 @@ static void prr_begin(const struct block *b, struct flight *f)
     f->recover_fs = MAX(b->snd_max - b->snd_una - f->sacked + f->burst, 1u);
 }
 
-// prr_acked: RFC 9937 6.2, at each acknowledgement during recovery.
+// prr_acked: RFC 9937 6.2, at each acknowledgment during recovery.
 static void prr_acked(struct block *b, struct flight *f)
 {
     const uint32_t pipe = flight_pipe(b, f), ssthresh = b->ssthresh;
@@ -137,7 +137,7 @@ static void begin_recovery(struct tcp *t, struct block *b, struct flight *f)
 {
     undo_begin(b, f);
     // RFC 5681 3.2, step 2: without the segments that limited transmit sent beyond the window. The
-    // data that this burst of acknowledgements delivered is included, because no new segment could
+    // data that this burst of acknowledgments delivered is included, because no new segment could
     // be sent for it yet.
     const uint32_t flight = b->snd_max - b->snd_una;
     tcp_cc_ssthresh(t, b, MIN(MAX(flight, flight - f->sacked + f->burst), b->cwnd));
@@ -191,12 +191,12 @@ static void judge_loss(struct tcp *t, struct block *b, struct flight *f, uint32_
     }
     if (f->state == FLIGHT_RECOVERY && f->delivered != 0)
         prr_acked(b, f);
-    // With nothing in flight, no acknowledgement will open cwnd.
+    // With nothing in flight, no acknowledgment will open cwnd.
     if (f->state == FLIGHT_RECOVERY && flight_pipe(b, f) == 0)
         b->cwnd = MAX(b->cwnd, (uint32_t)b->mss);
 }
 
-// frto_judge: RFC 5682 3.1. After a timeout, the first acknowledgement permits new data. The second
+// frto_judge: RFC 5682 3.1. After a timeout, the first acknowledgment permits new data. The second
 // one shows whether data that was in flight at the timeout has arrived.
 static void frto_judge(struct block *b, struct flight *f)
 {

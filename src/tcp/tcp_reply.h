@@ -7,7 +7,7 @@
 // reply_room).
 struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix);
 
-// tcp_reply_ack: sends an acknowledgement at once: the reply to a duplicate, out-of-order or
+// tcp_reply_ack: sends an acknowledgment at once: the reply to a duplicate, out-of-order or
 // unacceptable segment. Its sequence number is snd_max, not snd_nxt, which a timeout moves back: a
 // peer that has received more would not accept an old number. tcp_ack_at: the same with sequence
 // number seq.
@@ -15,8 +15,8 @@ void tcp_reply_ack(struct tcp *t, struct block *b);
 void tcp_ack_at(struct tcp *t, struct block *b, uint32_t seq);
 
 // tcp_claim_answer: whether block b may answer a segment of which it accepts nothing, once in
-// cfg.invalid_ack_ms. Otherwise two ends with inconsistent numbers would answer each other for ever
-// (Linux's tcp_invalid_ratelimit). An answer to data or FIN needs no claim: its acknowledgement may
+// cfg.invalid_ack_ms. Otherwise two ends with inconsistent numbers would answer each other forever
+// (Linux's tcp_invalid_ratelimit). An answer to data or FIN needs no claim: its acknowledgment may
 // have been lost.
 bool tcp_claim_answer(const struct tcp *t, struct block *b);
 
@@ -34,7 +34,7 @@ void tcp_challenge_ack(struct tcp *t, struct block *b);
 bool tcp_claim_reset(struct tcp *t, const struct flow_key *key);
 void tcp_stranger(struct tcp *t, const struct seg_in *s, uint64_t asked);
 
-// tcp_reply_dsack: sends an acknowledgement at once that reports the duplicate data `dup` by SACK
+// tcp_reply_dsack: sends an acknowledgment at once that reports the duplicate data `dup` by SACK
 // (RFC 2883 4).
 void tcp_reply_dsack(struct tcp *t, struct block *b, struct seq_range dup);
 

@@ -7,7 +7,7 @@
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_flight.h"
 
-// sack_is_dsack: the first block is a DSACK (RFC 2883 4.1, 4.2) if it is below the acknowledgement
+// sack_is_dsack: the first block is a DSACK (RFC 2883 4.1, 4.2) if it is below the acknowledgment
 // or within the second block.
 bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r)
 {
@@ -101,7 +101,7 @@ static void reneged(struct tcp *t, struct block *b)
     clear_scoreboard(t, b);
 }
 
-// begin_recovery: RFC 6675 5 (4.1) to (4.3). follows: the current acknowledgement has ended another
+// begin_recovery: RFC 6675 5 (4.1) to (4.3). follows: the current acknowledgment has ended another
 // recovery. If that recovery has retransmitted the first segment, it is not retransmitted again.
 static void begin_recovery(struct tcp *t, struct block *b, struct ext *e, bool follows)
 {
@@ -142,11 +142,11 @@ static bool is_time(const struct block *b, const struct ext *e)
            (sack_gap(e, b->snd_una, b->snd_una, b->mss, &gap, &lost) && lost);
 }
 
-// ends_at_gap: whether the current acknowledgement, which ends at data that was not resent, shows
+// ends_at_gap: whether the current acknowledgment, which ends at data that was not resent, shows
 // that this data was lost, as in RFC 6582 3.2, step 3. In a window of a few segments there may be
 // no data above it that could be SACKed. Without SACK blocks this is assumed only once in a
 // recovery, and only near its end: if the data was merely late, each segment of the window causes
-// another acknowledgement.
+// another acknowledgment.
 static bool ends_at_gap(const struct block *b, struct ext *e)
 {
     if (e->n_sacked != 0 || b->recover - b->snd_una <= TCP_DUPACKS * (uint32_t)b->mss)
@@ -156,7 +156,7 @@ static bool ends_at_gap(const struct block *b, struct ext *e)
     return first;
 }
 
-// go_on: handles an acknowledgement during recovery.
+// go_on: handles an acknowledgment during recovery.
 static void go_on(struct block *b, struct ext *e, bool acked)
 {
     if (!seq_lt(b->snd_una, b->recover)) {

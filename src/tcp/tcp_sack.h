@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_sack.h: selective acknowledgements (RFC 2018, 2883, 6675), as receiver and as sender.
+// tcp_sack.h: selective acknowledgments (RFC 2018, 2883, 6675), as receiver and as sender.
 //
 //   received out of order -> tcp_sack_held() -> ext.held   -> tcp_sack_put(): blocks of an ACK
 //   blocks of an ACK      -> tcp_sack_ack()  -> ext.sacked -> tcp_sack_output(): retransmissions
 //
 // Without an extension record nothing is reported, and the peer's blocks count only as duplicate
-// acknowledgements.
+// acknowledgments.
 #pragma once
 #include "tcp/tcp_internal.h"
 
@@ -57,7 +57,7 @@ struct seq_range sack_last_gap(const struct ext *e, uint32_t una, uint32_t max);
 bool sack_is_dsack(struct tcp *t, const struct seg_in *s, const struct seq_range *r);
 bool sack_is_valid(const struct block *b, struct seq_range r);
 
-// tcp_sack_ack: processes the blocks of an acceptable acknowledgement on a connection with SACK;
+// tcp_sack_ack: processes the blocks of an acceptable acknowledgment on a connection with SACK;
 // begins and ends recovery. acked: snd_una has moved.
 void tcp_sack_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s, bool acked);
 

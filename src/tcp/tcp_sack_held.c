@@ -45,7 +45,7 @@ void tcp_sack_put(const struct tcp *t, const struct block *b, struct seg_out *o,
     unsigned n = 0;
     if (!(b->agreed & BA_SACK))
         return;
-    if (dup.start != dup.end)  // only in an acknowledgement without data, which has room
+    if (dup.start != dup.end)  // only in an acknowledgment without data, which has room
         to[n++] = dup;
     for (unsigned i = 0; e != NULL && i < e->n_held && n < max; i++) {
         to[n] = e->held[i];

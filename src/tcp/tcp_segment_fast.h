@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_segment_fast.h: the fast version for segments of an established connection: header prediction
-// (Jacobson 1990), for in-order data and new acknowledgements. tcp_segment_full() is the full
+// (Jacobson 1990), for in-order data and new acknowledgments. tcp_segment_full() is the full
 // version; test_fast_paths checks that both do the same. Included by tcp_input.c only.
 #pragma once
 #include "tcp/tcp_ack.h"
@@ -46,7 +46,7 @@ static ALWAYS_INLINE bool tcp_segment_fast(struct tcp *t, struct block *b, uint3
         return false;
     if (s->data_len > b->rcv_adv - b->rcv_nxt)  // data beyond the window
         return false;
-    if (acked > b->snd_max - b->snd_una)  // an old acknowledgement, or of what was never sent
+    if (acked > b->snd_max - b->snd_una)  // an old acknowledgment, or of what was never sent
         return false;
     if (s->data_len == 0 && acked == 0)  // duplicate, window update, keepalive probe
         return false;

@@ -222,7 +222,7 @@ static bool acceptable(const struct block *b, const struct seg_in *s)
     return from < wnd || s->seq + len - 1 - b->rcv_nxt < wnd;
 }
 
-// is_copy: whether it repeats data that we have, with a later timestamp. Our acknowledgement was
+// is_copy: whether it repeats data that we have, with a later timestamp. Our acknowledgment was
 // lost then.
 static bool is_copy(const struct block *b, const struct seg_in *s)
 {
@@ -254,7 +254,7 @@ static void count_unacceptable(struct tcp *t, const struct block *b, const struc
         t->stats->c.window_zero_drops++;
 }
 
-// answer_unacceptable: a segment outside the window is answered with an acknowledgement. For a SYN
+// answer_unacceptable: a segment outside the window is answered with an acknowledgment. For a SYN
 // that is a challenge ACK (RFC 5961 4.2).
 static void answer_unacceptable(struct tcp *t, struct block *b, const struct seg_in *s)
 {
@@ -274,7 +274,7 @@ static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struc
                         struct tcp_verdict *v);
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix);
 
-// is_zero_window_ack: a zero window refuses only the data. The acknowledgement of the segment is
+// is_zero_window_ack: a zero window refuses only the data. The acknowledgment of the segment is
 // processed (RFC 9293 3.10.7.4, first, SHOULD).
 static bool is_zero_window_ack(const struct block *b, const struct seg_in *s)
 {
@@ -377,7 +377,7 @@ static void fast_open_done(struct tcp *t, struct block *b)
     tcp_rtt_unknown(b);
 }
 
-// process_ack_of_syn: in SYN-RECEIVED, the acknowledgement of our SYN establishes the connection.
+// process_ack_of_syn: in SYN-RECEIVED, the acknowledgment of our SYN establishes the connection.
 static bool process_ack_of_syn(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                                struct tcp_verdict *v)
 {
@@ -412,7 +412,7 @@ static void note_life(struct tcp *t, struct block *b, uint32_t ix)
         tcp_clear_soft_error(t, b);
 }
 
-// process_new_ack: SND.UNA < SEG.ACK: a new acknowledgement.
+// process_new_ack: SND.UNA < SEG.ACK: a new acknowledgment.
 static void process_new_ack(struct tcp *t, struct block *b, uint32_t ix, const struct seg_in *s,
                             uint32_t wnd, struct tcp_verdict *v)
 {
@@ -453,7 +453,7 @@ static void update_send_window(struct block *b, const struct seg_in *s, uint32_t
 // process_probe_answer: the answer to a window probe. was_zero: the window was zero before.
 static void process_probe_answer(struct tcp *t, struct block *b, uint32_t ix, bool was_zero)
 {
-    b->retries = 0;  // the peer is alive; its window may stay closed for ever (RFC 9293 3.8.6.1)
+    b->retries = 0;  // the peer is alive; its window may stay closed forever (RFC 9293 3.8.6.1)
     // Data can be in flight although the window is probed: a timeout was undone after which the
     // window had closed or shrunk.
     const bool flies = b->snd_nxt != b->snd_una;
@@ -500,7 +500,7 @@ static bool process_ack(struct tcp *t, struct block *b, uint32_t ix, const struc
     return true;
 }
 
-// process_ack_of_fin: handles the acknowledgement of our FIN. Returns whether the connection is
+// process_ack_of_fin: handles the acknowledgment of our FIN. Returns whether the connection is
 // over.
 static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
 {
@@ -520,7 +520,7 @@ static bool process_ack_of_fin(struct tcp *t, struct block *b, uint32_t ix)
     }
 }
 
-// note_timestamp: RFC 7323 5.3 R3 and 4.3, for a segment with a valid acknowledgement (as in
+// note_timestamp: RFC 7323 5.3 R3 and 4.3, for a segment with a valid acknowledgment (as in
 // Linux). fails_paws() made sure that the segment has a timestamp and that it is not older.
 static void note_timestamp(const struct tcp *t, struct block *b, const struct seg_in *s)
 {
@@ -546,7 +546,7 @@ static bool step_5_ack(struct tcp *t, struct block *b, uint32_t ix, const struct
     }
     if (b->state != TCP_TIME_WAIT)
         return true;
-    if (seg_length(s) != 0)  // two ends in TIME-WAIT would otherwise answer each other for ever
+    if (seg_length(s) != 0)  // two ends in TIME-WAIT would otherwise answer each other forever
         tcp_reply_ack(t, b);
     else
         v->drop = DROP_time_wait;
@@ -736,7 +736,7 @@ static void step_8_fin(struct tcp *t, struct block *b, uint32_t ix, const struct
     process_fin(t, b, ix, v);
 }
 
-// report_duplicate: RFC 2883 4: reports duplicate data, or a FIN, below the acknowledgement.
+// report_duplicate: RFC 2883 4: reports duplicate data, or a FIN, below the acknowledgment.
 static void report_duplicate(struct tcp *t, struct block *b, struct seq_range dup,
                              const struct tcp_verdict *v)
 {

@@ -4,7 +4,7 @@
 #include "tcp/tcp_shared.h"
 
 // tcp_retransmit_head: retransmits the oldest segment as the first of this turn's tcp_output(). It
-// is not put into t->out before: an acknowledgement or reset in the same burst may free its
+// is not put into t->out before: an acknowledgment or reset in the same burst may free its
 // buffers, which another connection may then fill.
 void tcp_retransmit_head(struct tcp *t, uint32_t ix);
 

@@ -4,11 +4,11 @@
 #include "tcp/tcp.h"
 
 enum {
-    // In-order data must always find room, because its acknowledgement is decided before the
+    // In-order data must always find room, because its acknowledgment is decided before the
     // application sees it: a burst of jumbo frames needs 64 x 5 buffers, which other uses leave
     // free.
     TCP_BUFS_RESERVE = BURST_MAX * 5,
-    // G of RFC 6298 2.3. On a steady path RTTVAR becomes 0, and a delayed acknowledgement (40 ms on
+    // G of RFC 6298 2.3. On a steady path RTTVAR becomes 0, and a delayed acknowledgment (40 ms on
     // Linux) would come after a timeout equal to the RTT.
     TCP_RTO_SLACK_US = 50 * 1000,
     TCP_ECHO_MAX_MS = 120 * 1000,  // longer round trips are not measured
@@ -88,8 +88,8 @@ static inline bool tcp_bufs_scarce(const struct tcp *t, uint32_t need)
 }
 
 // tcp_quick_ack_credit: the quick ACKs of a connection that begins or was idle. tcp_quick_ack:
-// whether an acknowledgement that would be delayed is sent at once, using one of them.
-// tcp_quick_ack_late: the timer had to send a delayed acknowledgement.
+// whether an acknowledgment that would be delayed is sent at once, using one of them.
+// tcp_quick_ack_late: the timer had to send a delayed acknowledgment.
 uint8_t tcp_quick_ack_credit(const struct tcp *t, const struct block *b);
 bool tcp_quick_ack(const struct tcp *t, struct block *b);
 void tcp_quick_ack_late(struct block *b);

@@ -51,6 +51,6 @@ uint32_t tcp_timeout_ms(const struct tcp *t, const struct block *b);
 uint32_t tcp_packet_bytes(const struct block *b);
 uint16_t tcp_announced_mss(const struct tcp *t, const struct block *b);
 
-// tcp_quick_ack_now: quick: sends a delayed acknowledgement now and does not delay the next ones.
+// tcp_quick_ack_now: quick: sends a delayed acknowledgment now and does not delay the next ones.
 // Otherwise ends quick ACKs.
 void tcp_quick_ack_now(struct tcp *t, uint32_t ix, bool quick);

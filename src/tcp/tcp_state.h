@@ -38,7 +38,7 @@ enum tcp_step {
     STEP_ACTIVE_OPEN,
     STEP_PASSIVE_DONE,  // the handshake of a syn_record is complete
     STEP_FAST_OPEN,     // the data of a SYN was accepted (RFC 7413)
-    STEP_SYN_ACK,       // a SYN with the acknowledgement of ours
+    STEP_SYN_ACK,       // a SYN with the acknowledgment of ours
     STEP_SYN,           // a SYN without it: simultaneous open
     STEP_ACK_OF_SYN,
     STEP_CLOSE,  // the application's FIN was queued

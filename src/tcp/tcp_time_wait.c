@@ -151,8 +151,8 @@ static bool is_younger(const struct tcp *t, const struct time_wait *w, const str
     return (!w->has_ts && has_ts) || seq_lt(w->rcv_nxt, s->seq);
 }
 
-// is_the_fin: an exact repetition of the peer's FIN: our acknowledgement was lost. No other segment
-// restarts the 2 MSL. Otherwise an attacker who guesses could prolong it for ever.
+// is_the_fin: an exact repetition of the peer's FIN: our acknowledgment was lost. No other segment
+// restarts the 2 MSL. Otherwise an attacker who guesses could prolong it forever.
 static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
 {
     if (!(s->flags & SEG_FIN) || s->seq + s->data_len + 1 != w->rcv_nxt || s->ack != w->snd_nxt)
@@ -162,7 +162,7 @@ static bool is_the_fin(const struct time_wait *w, const struct seg_in *s)
 
 // limit_answer: whether the segment gets no answer now, which is counted. A segment with data or a
 // FIN always gets one. Other segments get one in ANSWER_EVERY_MS, because two ends in TIME-WAIT
-// would answer each other for ever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited()).
+// would answer each other forever (RFC 5961 7, RFC 9293 3.10.7.4; Linux's tcp_oow_rate_limited()).
 // If it returns false, it has stored the time of the answer.
 static bool limit_answer(struct tcp *t, struct time_wait *w, const struct seg_in *s)
 {

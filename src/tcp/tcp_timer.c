@@ -9,7 +9,7 @@
 #include "tcp/tcp_shed.h"
 
 // tcp_starved: a send was refused for lack of buffers, and nothing in flight will cause an
-// acknowledgement that reports room. After a shutdown the application sends no more.
+// acknowledgment that reports room. After a shutdown the application sends no more.
 static bool tcp_starved(const struct block *b)
 {
     return (b->flags & (BF_WANT_WRITE | BF_FIN_QUEUED)) == BF_WANT_WRITE &&
@@ -131,7 +131,7 @@ void tcp_end_error(struct tcp *t, struct block *b, uint8_t why, int error)
 
 // probe: probes a closed window or an idle peer. An old sequence number requests an ACK without new
 // data (RFC 9293 3.8.4). The peer answers and ignores everything else in the segment, so the probe
-// does not count as an acknowledgement. A delayed acknowledgement stays due.
+// does not count as an acknowledgment. A delayed acknowledgment stays due.
 static void probe(struct tcp *t, struct block *b)
 {
     const uint16_t due = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);

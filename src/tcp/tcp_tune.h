@@ -14,5 +14,5 @@
 #pragma once
 #include "tcp/tcp_internal.h"
 
-// tcp_tune_receive: called when an acknowledgement is due after two or more segments.
+// tcp_tune_receive: called when an acknowledgment is due after two or more segments.
 void tcp_tune_receive(struct tcp *t, struct block *b);

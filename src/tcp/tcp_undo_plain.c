@@ -16,7 +16,7 @@ void tcp_undo_begin(struct tcp *t, struct block *b, bool timeout)
 {
     if (!(b->flags & BF_EXT) || b->has_flight)
         return;
-    // With SACK, RFC 5682 2.1 does not apply: the second acknowledgement may carry SACK blocks,
+    // With SACK, RFC 5682 2.1 does not apply: the second acknowledgment may carry SACK blocks,
     // which that algorithm does not read.
     const bool tells = (b->flags & BF_TS) || (timeout && !(b->agreed & BA_SACK));
     t->exts[b->ext].undo = (struct ext_undo){
@@ -55,7 +55,7 @@ static bool undo(struct tcp *t, struct block *b, struct ext_undo *u)
 }
 
 // has_news: RFC 5682 2.1, step 2b: whether there is new data, the window has room for it, and it
-// need not wait for the data in flight. wnd: the window of this acknowledgement; the block still
+// need not wait for the data in flight. wnd: the window of this acknowledgment; the block still
 // has the previous one.
 static bool has_news(const struct tcp *t, const struct block *b, uint32_t wnd)
 {

@@ -108,7 +108,7 @@ struct tcp {
 
     // One bit for each block: an xmit deadline (retransmission, persist, delayed ACK) runs. If it
     // is clear, an expired xmit entry is discarded without an access to the block: its deadline was
-    // cancelled, as about one for each request is.
+    // canceled, as about one for each request is.
     uint64_t *xmit_runs;
 
     struct index_pool *block_pool;

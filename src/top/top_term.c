@@ -92,7 +92,7 @@ static void keep_restore(void)
     }
 }
 
-static void start_colours(void)
+static void start_colors(void)
 {
     if (!has_colors() || start_color() == ERR)
         return;
@@ -123,7 +123,7 @@ int top_term_open(struct err *e)
     nodelay(stdscr, TRUE);
     keypad(stdscr, TRUE);
     curs_set(0);
-    start_colours();
+    start_colors();
     return 0;
 }
 
@@ -143,7 +143,7 @@ void top_term_size(unsigned *rows, unsigned *cols)
 
 static attr_t attributes_of(enum top_look look)
 {
-    const bool colours = has_colors();
+    const bool colors = has_colors();
     switch (look) {
     case TOP_BOLD:
         return A_BOLD;
@@ -152,11 +152,11 @@ static attr_t attributes_of(enum top_look look)
     case TOP_HEAD:
         return A_REVERSE;
     case TOP_PICK:
-        return colours ? (attr_t)COLOR_PAIR(TOP_PICK) : A_REVERSE | A_BOLD | A_UNDERLINE;
+        return colors ? (attr_t)COLOR_PAIR(TOP_PICK) : A_REVERSE | A_BOLD | A_UNDERLINE;
     case TOP_ALARM:
-        return colours ? (attr_t)COLOR_PAIR(TOP_ALARM) | A_BOLD : A_BOLD;
+        return colors ? (attr_t)COLOR_PAIR(TOP_ALARM) | A_BOLD : A_BOLD;
     case TOP_BAR:
-        return colours ? (attr_t)COLOR_PAIR(TOP_BAR) : A_NORMAL;
+        return colors ? (attr_t)COLOR_PAIR(TOP_BAR) : A_NORMAL;
     default:
         return A_NORMAL;
     }

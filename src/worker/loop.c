@@ -257,7 +257,7 @@ static inline void stage_timers(struct worker *w)
     w->n_expired = wheel_expire(t->wheel, t->now.ms, w->expired, TCP_EXPIRE_MAX);
     for (uint32_t i = 0; i < w->n_expired; i++)
         prefetch0(&t->xmit_runs[flow_index_ix(w->expired[i]) / 64]);
-    // Most xmit deadlines were cancelled. Their entries are dropped without an access to the block.
+    // Most xmit deadlines were canceled. Their entries are dropped without an access to the block.
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_expired; i++) {
         const uint32_t handle = w->expired[i], ix = flow_index_ix(handle);

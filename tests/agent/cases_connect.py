@@ -165,7 +165,7 @@ def user_timeout(t):
 
 @case()
 def reset_in_handshake(t):
-    """A RST that acknowledges the SYN: ECONNREFUSED; one with another acknowledgement is ignored."""
+    """A RST that acknowledges the SYN: ECONNREFUSED; one with another acknowledgment is ignored."""
     t.raw
     end = t.stream()
     later = t.start(end.connect, (t.RAW, t.port()))

@@ -236,7 +236,7 @@ def linger_closed_window(t):
 
 @case()
 def linger_after_shutdown(t):
-    """A close with SO_LINGER after SHUT_WR waits for the acknowledgement of the FIN."""
+    """A close with SO_LINGER after SHUT_WR waits for the acknowledgment of the FIN."""
     end, conn = t.raw_accepted()
     end.write(b"abc")
     end.shutdown(socket.SHUT_WR)

@@ -226,7 +226,7 @@ class Conn:
         return got
 
     def relative(self, p):
-        """A segment's sequence and acknowledgement numbers counted from the two initial ones."""
+        """A segment's sequence and acknowledgment numbers counted from the two initial ones."""
         return (p.seq - self.irs) & 0xFFFFFFFF, (p.ack - self.iss) & 0xFFFFFFFF if "A" in p.flags else None
 
     def told(self, p):

@@ -178,7 +178,7 @@ def plain():
         page.until("the table's row", ROW, lambda rows: len(rows) == 1 and rows[0][:2] == ["1", "running"] and "-" not in rows[0][2:])
         drawn = "[...document.querySelectorAll('#plots canvas')].map((c) => new Set(new Uint32Array(c.getContext('2d')" \
                 ".getImageData(0, 0, c.width, c.height).data.buffer)).size)"
-        page.until("something drawn", drawn, lambda colours: len(colours) == 8 and all(n > 5 for n in colours))
+        page.until("something drawn", drawn, lambda colors: len(colors) == 8 and all(n > 5 for n in colors))
         table = "[...document.querySelectorAll('#%s tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"
         page.until("a verdict", "[...document.querySelectorAll('#verdict li')].map((item) => item.className)", lambda lines: lines)
         page.until("services", table % "services", lambda rows: any(r[:2] == ["web", "open"] and r[3] == "16.4k" and "requests" in r[4] for r in rows))

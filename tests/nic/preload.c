@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts a modelled NIC below DPDK's PCI bus: LD_PRELOAD of a process that nic_run starts.
+// Puts a modeled NIC below DPDK's PCI bus: LD_PRELOAD of a process that nic_run starts.
 //
 // The bus finds the device in a made-up sysfs tree (SYSFS_PCI_DEVICES) and takes it for one bound
 // to uio_pci_generic. It maps BAR 0 from the file resource0; that mapping gets no access here, so

@@ -50,7 +50,7 @@ class Shell:
         return bool(re.search(what, self.plain()))
 
     def plain(self):
-        """What was seen, without what moves the cursor or sets colours."""
+        """What was seen, without what moves the cursor or sets colors."""
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r|\x07", "", self.seen)
 
     def close(self):

@@ -45,7 +45,7 @@ enum sim_fault {
     FAULT_FORGE,      // somebody else's RST, SYN, ACK and FIN
     FAULT_STALL,      // a host that stands still for a while
     FAULT_TX_FULL,    // a port that takes less than it is given
-    FAULT_LIE,        // the peer itself lies: timestamps, SACK blocks, window, acknowledgement
+    FAULT_LIE,        // the peer itself lies: timestamps, SACK blocks, window, acknowledgment
     FAULT_COUNT,
 };
 

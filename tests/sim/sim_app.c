@@ -316,7 +316,7 @@ static void on_open(struct c10m_conn *c)
         c10m_set_option(c, C10M_OPT_NODELAY, 1);
     if (s->keepalive_ms != 0)
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, s->keepalive_ms);
-    else if (host_of(c)->plan->pulls)  // half closed, it would wait for a dead peer for ever
+    else if (host_of(c)->plan->pulls)  // half closed, it would wait for a dead peer forever
         c10m_set_option(c, C10M_OPT_KEEPALIVE_MS, 20000);
     set_options(c);
     if (s->pause_early && s->pause_ms != 0) {

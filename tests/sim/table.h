@@ -44,7 +44,7 @@ struct table_path {
     uint64_t more_ns[TABLE_FLOWS_MAX];  // of a flow's round trip
     uint32_t loss_ppm;                  // of data segments
     uint32_t ack_loss_ppm;              // of the others
-    uint32_t jitter_ns;                 // acknowledgements are late by up to that, in order
+    uint32_t jitter_ns;                 // acknowledgments are late by up to that, in order
     uint32_t late_ppm, late_ns;         // held back by up to late_ns, overtaken meanwhile
     uint64_t spike_at_ns, spike_ns;     // the bottleneck stands still for so long
     bool (*drop)(struct table_world *t, const struct table_seg *s);  // NULL: none

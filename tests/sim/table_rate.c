@@ -139,7 +139,7 @@ static void row_loss(void)
     enum { UNTIL_S = 200 };
     const struct table_path path = {.rtt_ns = 20 * MS, .loss_ppm = 10000};
     const double p = 0.01, rtt_s = 0.02;
-    // Segments in flight: Mathis et al., with delayed acknowledgements of two segments sqrt(3/4 p),
+    // Segments in flight: Mathis et al., with delayed acknowledgments of two segments sqrt(3/4 p),
     // without sqrt(3/2 p); RFC 9438 5.1, equation 6.
     const double mathis = sqrt(1.5 / p), cubic = 1.054 * pow(rtt_s / p, 0.75);
     const double one_mbit = TABLE_MSS * 8 / rtt_s / 1e6;
@@ -205,7 +205,7 @@ static void row_reorder(void)
               (unsigned long long)timeouts);
 }
 
-// ---- acknowledgements lost ----
+// ---- acknowledgments lost ----
 
 static void row_acks(void)
 {
@@ -223,7 +223,7 @@ static void row_acks(void)
         mbit[lossy] = table_mbit(f->received - received, (uint64_t)(END_S - START_S) * S);
         table_end(t);
     }
-    table_say(TABLE_HARD, mbit[1] >= 0.9 * mbit[0], "every fifth acknowledgement lost, 5 s to 35 s",
+    table_say(TABLE_HARD, mbit[1] >= 0.9 * mbit[0], "every fifth acknowledgment lost, 5 s to 35 s",
               ">= 90 % of the rate without", "%.1f Mb/s of %.1f", mbit[1], mbit[0]);
 }
 
@@ -258,7 +258,7 @@ const struct table_row table_rate_rows[] = {
     {"share", "flows that share a bottleneck with a queue of one BDP", row_share},
     {"loss", "1 % random loss, 20 ms, eight flows that do not meet, 200 s", row_loss},
     {"reorder", "reordering, 100 Mb/s, 20 ms", row_reorder},
-    {"acks", "lost acknowledgements, 100 Mb/s, 20 ms", row_acks},
+    {"acks", "lost acknowledgments, 100 Mb/s, 20 ms", row_acks},
     {"ecn", "a queue that marks (RFC 3168), 100 Mb/s, 20 ms", row_ecn},
     {NULL, NULL, NULL},
 };

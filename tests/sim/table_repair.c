@@ -48,7 +48,7 @@ static bool all_acked(const struct table_world *t)
     return b != NULL && f->off_max == all && b->snd_una == b->snd_end;
 }
 
-// How long it takes until all is acknowledged; 0: for ever.
+// How long it takes until all is acknowledged; 0: forever.
 static uint64_t repair(enum pattern which, uint64_t clean_ns, const char *what, unsigned rtts_max)
 {
     const struct table_setup setup = table_default();
@@ -116,7 +116,7 @@ static void row_tail(void)
         const double leaves = (double)(f->first_again_ns - f->last_first_ns) / (RTT_MS * MS);
         const double repaired = (double)(f->last_ack_ns - f->last_first_ns) / (RTT_MS * MS) - 1;
         // RFC 8985 7.2: PTO = 2 SRTT, which has an eighth of what the receiver delays the
-        // acknowledgement of an odd segment by (40 ms, 0.8 RTT). The probe's own comes one RTT
+        // acknowledgment of an odd segment by (40 ms, 0.8 RTT). The probe's own comes one RTT
         // later, alone and delayed as well if nothing else was lost; where it shows that two more
         // are missing, they leave one by one (RFC 9937: as much as was delivered).
         static const double most[] = {0, 3.1, 3.2, 4.3};

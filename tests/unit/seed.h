@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seed.h: the seed of a randomised test: C10M_SEED from the environment, else one of its own,
+// seed.h: the seed of a randomized test: C10M_SEED from the environment, else one of its own,
 // printed so that a failure can be run again.
 #pragma once
 #include <stdio.h>

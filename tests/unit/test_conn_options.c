@@ -236,7 +236,7 @@ static void a_record_of_options_outlives_a_gap(void **state)
     reset_and_free(r);
 }
 
-static void a_connection_with_options_delays_acknowledgements_like_any_other(void **state)
+static void a_connection_with_options_delays_acknowledgments_like_any_other(void **state)
 {
     struct raw *r = pulling();
     assert_int_equal(set(r, C10M_OPT_USER_TIMEOUT_MS, 9000), 0);
@@ -416,7 +416,7 @@ static void closing_pulls_the_cork(void **state)
     reset_and_free(r);
 }
 
-static void quick_acknowledgements_can_be_asked_for(void **state)
+static void quick_acknowledgments_can_be_asked_for(void **state)
 {
     struct raw *r = pulling();
     raw_send(r, SEG_ACK, 0, 100);
@@ -496,7 +496,7 @@ static void fin_wait_2_of_no_time_is_a_reset_at_once(void **state)
 
 // ---- the packets
 
-static void ttl_and_tos_are_on_data_acknowledgements_and_resets(void **state)
+static void ttl_and_tos_are_on_data_acknowledgments_and_resets(void **state)
 {
     struct raw *r = pulling();
     assert_int_equal(set(r, C10M_OPT_TTL, 3), 0);
@@ -693,7 +693,7 @@ int main(void)
         cmocka_unit_test(what_is_no_option_is_refused),
         cmocka_unit_test(without_a_record_an_option_is_refused_and_the_others_go_on),
         cmocka_unit_test(a_record_of_options_outlives_a_gap),
-        cmocka_unit_test(a_connection_with_options_delays_acknowledgements_like_any_other),
+        cmocka_unit_test(a_connection_with_options_delays_acknowledgments_like_any_other),
         cmocka_unit_test(a_connection_with_options_measures_its_round_trips),
         cmocka_unit_test(the_send_limit_holds),
         cmocka_unit_test(a_limit_that_is_the_tuned_one_stays),
@@ -704,12 +704,12 @@ int main(void)
         cmocka_unit_test(nodelay_lets_leave_what_a_cork_holds_and_the_cork_stays),
         cmocka_unit_test(a_cork_does_not_hold_for_longer_than_a_timeout),
         cmocka_unit_test(closing_pulls_the_cork),
-        cmocka_unit_test(quick_acknowledgements_can_be_asked_for),
+        cmocka_unit_test(quick_acknowledgments_can_be_asked_for),
         cmocka_unit_test(keepalive_is_the_connections_own),
         cmocka_unit_test(the_user_timeout_is_the_connections_own),
         cmocka_unit_test(fin_wait_2_lasts_as_long_as_the_connection_says),
         cmocka_unit_test(fin_wait_2_of_no_time_is_a_reset_at_once),
-        cmocka_unit_test(ttl_and_tos_are_on_data_acknowledgements_and_resets),
+        cmocka_unit_test(ttl_and_tos_are_on_data_acknowledgments_and_resets),
         cmocka_unit_test(a_connection_without_them_has_nothing_of_it),
         cmocka_unit_test(a_connection_that_discovers_no_mtu_lets_its_packets_be_split),
         cmocka_unit_test(the_syn_has_what_was_set_before_it_left),

@@ -316,7 +316,7 @@ static void who_asks_for_nonsense_is_told_what_was_expected(void **state)
         const char *text, *words;
         int rc;
     } all[] = {{"x", "expected KEY VALUE", -EINVAL},
-               {"colour red\n", "expected name, port", -EINVAL},
+               {"color red\n", "expected name, port", -EINVAL},
                {"port wire\n", "name: missing", -EINVAL},
                {"name \n", "letters", -EINVAL},
                {"name ../x\n", "letters", -EINVAL},

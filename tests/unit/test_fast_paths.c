@@ -452,7 +452,7 @@ static struct block *make_block(struct rng *r)
             w.exts[2].sockopts = (struct ext_sockopts){.set = 1 << SOCKOPT_TTL, .ttl = 9};
         }
     }
-    // An acknowledgement that is due, or whose delay does not run yet, has a turn to come.
+    // An acknowledgment that is due, or whose delay does not run yet, has a turn to come.
     const uint16_t ack = b->flags & (BF_ACK_NOW | BF_ACK_DELAYED | BF_DELACK_ARMED);
     if (one_in(r, 4) || (ack != 0 && ack != (BF_ACK_DELAYED | BF_DELACK_ARMED))) {
         if (one_in(r, 2))
@@ -514,7 +514,7 @@ static void a_send_of_all_that_waits_equals_the_general_one(void **state)
     enough("output_fast with a bare FIN", 40 * bare_fin);
 }
 
-static void an_acknowledgement_of_everything_equals_the_general_one(void **state)
+static void an_acknowledgment_of_everything_equals_the_general_one(void **state)
 {
     struct rng rng = test_rng(__func__);
     uint32_t taken = 0;
@@ -880,7 +880,7 @@ int main(void)
     memset(pool_mem, 0, pool_bytes);
     const struct CMUnitTest tests[] = {
         T(a_send_of_all_that_waits_equals_the_general_one),
-        T(an_acknowledgement_of_everything_equals_the_general_one),
+        T(an_acknowledgment_of_everything_equals_the_general_one),
         T(common_input_equals_the_general_one),
         T(header_prediction_equals_the_steps_of_the_rfc),
         T(a_fast_end_equals_the_steps_of_the_rfc),

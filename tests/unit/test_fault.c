@@ -115,10 +115,10 @@ static void take(struct port *to, struct outcome *o, uint8_t *seen, uint32_t *hi
         }
 }
 
-static struct outcome run(const struct port_params *p, bool towards_fault)
+static struct outcome run(const struct port_params *p, bool toward_fault)
 {
     struct rig r = open_rig(p);
-    struct port *from = towards_fault ? r.far : r.fault, *to = towards_fault ? r.fault : r.far;
+    struct port *from = toward_fault ? r.far : r.fault, *to = toward_fault ? r.fault : r.far;
     struct outcome o = {0};
     static uint8_t seen[FRAMES];
     memset(seen, 0, sizeof(seen));
@@ -127,7 +127,7 @@ static struct outcome run(const struct port_params *p, bool towards_fault)
         struct pkt *out[32];
         uint32_t n = MIN(32u, FRAMES - sent);
         for (uint32_t i = 0; i < n; i++)
-            out[i] = frame(towards_fault ? pool_b : pool_a, sent + i);
+            out[i] = frame(toward_fault ? pool_b : pool_a, sent + i);
         uint16_t took = from->ops->tx_burst(from, 0, out, (uint16_t)n);
         pkt_free_bulk(out + took, n - took);
         sent += took;
@@ -138,7 +138,7 @@ static struct outcome run(const struct port_params *p, bool towards_fault)
     for (unsigned i = 0; i < 2 * FRAMES / BURST_MAX; i++) {
         struct pkt *none[BURST_MAX];
         clock_us += p->delay_ms * 1000 + FAULT_REORDER_WAIT_US;
-        if (!towards_fault)
+        if (!toward_fault)
             assert_int_equal(from->ops->rx_burst(from, 0, none, BURST_MAX), 0);
         take(to, &o, seen, &highest);
     }
@@ -150,9 +150,9 @@ static struct outcome run(const struct port_params *p, bool towards_fault)
     return o;
 }
 
-static const struct fault_counts *dir(const struct outcome *o, bool towards_fault)
+static const struct fault_counts *dir(const struct outcome *o, bool toward_fault)
 {
-    return towards_fault ? &o->rx : &o->tx;
+    return toward_fault ? &o->rx : &o->tx;
 }
 
 static void without_trouble_every_frame_passes_in_order(void **state)

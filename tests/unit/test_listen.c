@@ -479,7 +479,7 @@ static void with_more_half_open_than_the_backlog_syns_get_cookies(void **state)
     assert_int_equal(seen.opened, 1);
     assert_int_equal(seen.by[0], id);
     assert_int_equal(r->e.stats.c.syncookies_received, 1);
-    // And to a full queue, a cookie's acknowledgement is as any other.
+    // And to a full queue, a cookie's acknowledgment is as any other.
     assert_int_equal(syn(r, PORT, 0), SEG_SYN | SEG_ACK);
     r->e.tcp.listens->at[0].waiting = 2;
     assert_int_equal(ack(r, PORT, 0), 0);

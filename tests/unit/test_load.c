@@ -284,7 +284,7 @@ static void a_half_of_an_answer_is_acknowledged_behind_the_request(void **state)
     assert_int_equal(half.seg.seq, ack);
     assert_int_equal(half.seg.ack, ISN + 1 + 32);
     assert_int_equal(half.seg.data_len, 0);
-    say(0, SEG_ACK, ISN + 1, ack, request.data, 16);  // the acknowledgement was lost
+    say(0, SEG_ACK, ISN + 1, ack, request.data, 16);  // the acknowledgment was lost
     half = *next_sent();
     assert_int_equal(half.seg.seq, ack);
     assert_int_equal(half.seg.ack, ISN + 1 + 32);

@@ -139,7 +139,7 @@ static void the_end_of_a_life_finds_a_connection_that_failed_gone(void **state)
     assert_int_equal(turn(), LOAD_END);
 }
 
-static void an_acknowledgement_alone_leaves_the_client_waiting_for_the_fin(void **state)
+static void an_acknowledgment_alone_leaves_the_client_waiting_for_the_fin(void **state)
 {
     (void)state;
     const struct load_params p = full(1, LOAD_BY_CLIENT);
@@ -267,7 +267,7 @@ static void a_reset_before_the_answer_fails_the_connection(void **state)
     assert_int_equal(load_counters(load)->full_done, 0);
 }
 
-static void a_lost_last_acknowledgement_is_sent_again_and_time_wait_begins_anew(void **state)
+static void a_lost_last_acknowledgment_is_sent_again_and_time_wait_begins_anew(void **state)
 {
     (void)state;
     const struct load_params p = full(1, LOAD_BY_CLIENT);
@@ -404,7 +404,7 @@ static void what_the_client_cannot_begin_in_time_is_said_and_no_failure(void **s
     struct load_params p = full(10, LOAD_BY_CLIENT);
     struct rng rng = {1};
     p.rate = 1000;
-    p.time_wait_ms = 3600 * 1000;  // ten ports for ever
+    p.time_wait_ms = 3600 * 1000;  // ten ports forever
     run_full(&p, &rng, 0, 3000);
     const struct load_counters *c = load_counters(load);
     assert_int_equal(c->full_begun, 10);
@@ -500,7 +500,7 @@ int main(void)
 #define T(name) cmocka_unit_test_teardown(name, teardown)
     const struct CMUnitTest tests[] = {
         T(the_client_closes_first_and_keeps_time_wait),
-        T(an_acknowledgement_alone_leaves_the_client_waiting_for_the_fin),
+        T(an_acknowledgment_alone_leaves_the_client_waiting_for_the_fin),
         T(a_connection_with_a_life_stays_for_it_and_is_closed_then),
         T(the_end_of_a_life_finds_a_connection_that_failed_gone),
         T(both_close_at_once),
@@ -510,7 +510,7 @@ int main(void)
         T(a_reset_does_not_end_the_clients_time_wait),
         T(a_reset_of_one_that_has_said_all_is_no_failure),
         T(a_reset_before_the_answer_fails_the_connection),
-        T(a_lost_last_acknowledgement_is_sent_again_and_time_wait_begins_anew),
+        T(a_lost_last_acknowledgment_is_sent_again_and_time_wait_begins_anew),
         T(a_lost_fin_is_sent_again),
         T(a_fin_before_the_answer_fails_the_connection),
         T(no_two_lives_of_a_tuple_ask_the_same),

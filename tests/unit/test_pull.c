@@ -219,7 +219,7 @@ static void a_half_closed_connection_of_a_reader_lasts(void **state)
     reset_and_free(r);
 }
 
-static void a_service_that_takes_its_bytes_does_not_wait_for_ever(void **state)
+static void a_service_that_takes_its_bytes_does_not_wait_forever(void **state)
 {
     struct raw *r = raw_new(NULL);
     r->e.role.shut = true;
@@ -882,7 +882,7 @@ int main(void)
         cmocka_unit_test(resuming_what_pulls_does_nothing),
         cmocka_unit_test(both_ends_closed_with_bytes_unread_wait_for_the_reader),
         cmocka_unit_test(a_half_closed_connection_of_a_reader_lasts),
-        cmocka_unit_test(a_service_that_takes_its_bytes_does_not_wait_for_ever),
+        cmocka_unit_test(a_service_that_takes_its_bytes_does_not_wait_forever),
         cmocka_unit_test(closing_with_bytes_unread_resets),
         cmocka_unit_test(an_orphan_sends_what_is_queued_and_ends_without_a_word),
         cmocka_unit_test(data_for_an_orphan_is_answered_by_a_reset),

@@ -173,8 +173,8 @@ static void unread_data_after_the_close_wakes_nobody(void **state)
     reset_and_free(r);
 }
 
-// After a timeout took snd_nxt back, our acknowledgements must still be acceptable to the peer.
-static void acknowledgements_carry_the_highest_sequence_number_after_a_timeout(void **state)
+// After a timeout took snd_nxt back, our acknowledgments must still be acceptable to the peer.
+static void acknowledgments_carry_the_highest_sequence_number_after_a_timeout(void **state)
 {
     struct raw *r = raw_new(NULL);
     r->e.role.source = 8000;
@@ -377,7 +377,7 @@ static void a_retransmission_of_what_we_have_is_echoed_with_its_own_time(void **
     raw_open(r);
     const uint32_t first = r->seq;
     raw_send(r, SEG_ACK, 0, 100);
-    r->ts_val = 21000;  // its acknowledgement was lost, twenty seconds ago
+    r->ts_val = 21000;  // its acknowledgment was lost, twenty seconds ago
     raw_seg(r, SEG_ACK, first, r->ack, 0, 50);
     raw_turn(r, 20000);
     assert_int_equal(r->e.tcp.n_out, 1);
@@ -755,7 +755,7 @@ static void retransmissions_back_off_and_give_up(void **state)
     reset_and_free(r);
 }
 
-static void a_closed_window_is_probed_for_ever_and_opens(void **state)
+static void a_closed_window_is_probed_forever_and_opens(void **state)
 {
     struct raw *r = raw_new(NULL);
     r->wnd = 0;
@@ -910,7 +910,7 @@ static void without_wheel_chunks_nothing_is_lost(void **state)
     for (int i = 0; i < 10; i++)
         raw_turn(r, 1);
     w->free = keep;
-    assert_true(raw_wait(r, 100) != UINT32_MAX);  // the delayed acknowledgement comes
+    assert_true(raw_wait(r, 100) != UINT32_MAX);  // the delayed acknowledgment comes
     reset_and_free(r);
 }
 
@@ -991,7 +991,7 @@ static void into_time_wait_unread(struct raw *r)
     assert_int_equal(raw_block(r)->state, TCP_TIME_WAIT);
 }
 
-// The peer has forgotten the connection and answers an acknowledgement of ours that came late.
+// The peer has forgotten the connection and answers an acknowledgment of ours that came late.
 static void a_reset_in_time_wait_takes_no_unread_data(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -1030,7 +1030,7 @@ static void a_reset_ends_one_time_wait_and_leaves_the_others(void **state)
     raw_free(r, true);
 }
 
-// Two ends that both wait with unread data would answer each other for ever.
+// Two ends that both wait with unread data would answer each other forever.
 static void a_bare_ack_in_time_wait_is_not_answered(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -1209,7 +1209,7 @@ static void limited_transmit_sends_new_data_for_the_first_two_duplicates(void **
     reset_and_free(r);
 }
 
-// Karn: without timestamps an acknowledgement of what was sent twice measures nothing.
+// Karn: without timestamps an acknowledgment of what was sent twice measures nothing.
 static void a_retransmitted_segment_is_not_measured(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -1257,7 +1257,7 @@ int main(void)
         T(a_syn_that_has_not_left_is_not_acknowledged_by_a_guess),
         T(an_abort_ends_a_connection_with_unread_data_in_closed),
         T(unread_data_after_the_close_wakes_nobody),
-        T(acknowledgements_carry_the_highest_sequence_number_after_a_timeout),
+        T(acknowledgments_carry_the_highest_sequence_number_after_a_timeout),
         T(a_lone_fin_beyond_a_gap_is_answered_at_once_and_kept),
         T(a_bare_fin_passes_a_closed_window),
         T(our_fin_is_acknowledged_by_a_probe_of_our_closed_window),
@@ -1288,7 +1288,7 @@ int main(void)
         T(duplicates_after_a_timeout_are_no_sign_of_loss_up_to_recover),
         T(forged_duplicate_acks_inflate_cwnd_by_what_was_outstanding),
         T(retransmissions_back_off_and_give_up),
-        T(a_closed_window_is_probed_for_ever_and_opens),
+        T(a_closed_window_is_probed_forever_and_opens),
         T(half_open_connections_retry_and_end),
         T(a_full_half_open_pool_drops_and_counts),
         T(an_empty_block_pool_keeps_the_handshake_waiting),

@@ -146,7 +146,7 @@ static void without_a_record_it_is_newreno_and_counted(void **state)
 }
 
 // RFC 3465 2.1: byte after byte is no more than the same bytes at once.
-static void acknowledgements_of_single_bytes_grow_newreno_as_whole_ones(void **state)
+static void acknowledgments_of_single_bytes_grow_newreno_as_whole_ones(void **state)
 {
     static const uint32_t windows[] = {2, 10, 50, 3000};  // segments
     struct raw *r = opened(20, TCP_NEWRENO, 0, NULL);
@@ -378,8 +378,8 @@ static void what_was_before_is_known_until_the_timeout_is_repaired(void **state)
 }
 
 // What is acknowledged then may have arrived before the timeout (RFC 3465 2.3). Paced, all that one
-// acknowledgement brings counts.
-static void an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment(void **state)
+// acknowledgment brings counts.
+static void an_acknowledgment_of_a_whole_window_after_a_timeout_adds_one_segment(void **state)
 {
     struct raw *r = opened(20, TCP_CUBIC, 5, NULL);
     struct block *b = raw_block(r);
@@ -619,7 +619,7 @@ static void a_window_closed_for_40_minutes_holds_no_record_and_opens_at_once(voi
     closed(r);
 }
 
-static void a_fin_waits_for_its_tick_and_not_for_an_acknowledgement(void **state)
+static void a_fin_waits_for_its_tick_and_not_for_an_acknowledgment(void **state)
 {
     struct raw *r = opened(200, TCP_NEWRENO, 5, NULL);
     struct block *b = raw_block(r);
@@ -789,7 +789,7 @@ int main(void)
         cmocka_unit_test(a_record_comes_with_sixteen_segments_and_goes_with_an_rto_of_rest),
         cmocka_unit_test(small_answers_give_the_record_back_though_they_go_on),
         cmocka_unit_test(without_a_record_it_is_newreno_and_counted),
-        cmocka_unit_test(acknowledgements_of_single_bytes_grow_newreno_as_whole_ones),
+        cmocka_unit_test(acknowledgments_of_single_bytes_grow_newreno_as_whole_ones),
         cmocka_unit_test(a_window_that_nagle_leaves_empty_does_not_grow),
         cmocka_unit_test(an_event_leaves_each_its_part_of_the_window),
         cmocka_unit_test(what_was_before_an_event_comes_back_whole),
@@ -799,7 +799,7 @@ int main(void)
         cmocka_unit_test(what_is_left_of_a_window_after_a_rest_is_paced),
         cmocka_unit_test(a_loss_takes_its_part_of_cwnd_only_if_that_was_in_use),
         cmocka_unit_test(what_was_before_is_known_until_the_timeout_is_repaired),
-        cmocka_unit_test(an_acknowledgement_of_a_whole_window_after_a_timeout_adds_one_segment),
+        cmocka_unit_test(an_acknowledgment_of_a_whole_window_after_a_timeout_adds_one_segment),
         cmocka_unit_test(slow_start_stops_at_ssthresh),
         cmocka_unit_test(each_rto_of_rest_halves_the_window_down_to_the_initial_one),
         cmocka_unit_test(lone_segments_do_not_keep_a_window_that_is_not_used),
@@ -811,7 +811,7 @@ int main(void)
         cmocka_unit_test(without_wheel_chunks_what_is_paced_leaves_all_the_same),
         cmocka_unit_test(what_was_not_paced_for_40_minutes_is_paced_by_the_present),
         cmocka_unit_test(a_window_closed_for_40_minutes_holds_no_record_and_opens_at_once),
-        cmocka_unit_test(a_fin_waits_for_its_tick_and_not_for_an_acknowledgement),
+        cmocka_unit_test(a_fin_waits_for_its_tick_and_not_for_an_acknowledgment),
         cmocka_unit_test(without_a_place_in_the_wheel_a_record_still_goes_with_the_next_wake),
         cmocka_unit_test(a_growing_round_trip_ends_the_first_slow_start_without_a_loss),
         cmocka_unit_test(the_window_grows_to_its_limit_with_what_a_round_trip_brings),

@@ -109,7 +109,7 @@ static void a_cookie_agrees_on_nothing_that_the_configuration_does_not_want(void
     }
 }
 
-static void a_cookie_leaves_nothing_behind_until_its_acknowledgement(void **state)
+static void a_cookie_leaves_nothing_behind_until_its_acknowledgment(void **state)
 {
     struct raw *r = new_end(TCP_COOKIES_ALWAYS);
     send_syn(r, &plain);
@@ -389,7 +389,7 @@ static void the_first_ack_may_carry_data_and_a_fin(void **state)
 {
     struct raw *r = new_end(TCP_COOKIES_ALWAYS);
     send_syn(r, &whole);
-    raw_send(r, SEG_ACK | SEG_FIN, 0, 500);  // the bare acknowledgement before it was lost
+    raw_send(r, SEG_ACK | SEG_FIN, 0, 500);  // the bare acknowledgment before it was lost
     assert_int_equal(r->e.role.received, 500);
     assert_int_equal(r->e.role.ended, 1);
     assert_int_equal(raw_block(r)->state, TCP_LAST_ACK);
@@ -502,7 +502,7 @@ static void a_handshake_that_began_before_the_service_was_closed_is_forgotten(vo
     reset_and_free(r);
 }
 
-static void without_a_block_the_acknowledgement_is_dropped_and_may_come_again(void **state)
+static void without_a_block_the_acknowledgment_is_dropped_and_may_come_again(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.blocks = 1});
     r->e.tcp.cfg.syn_cookies = TCP_COOKIES_ALWAYS;
@@ -544,7 +544,7 @@ static void cookies_of_one_connection_grow_with_time_as_other_numbers_do(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_cookie_leaves_nothing_behind_until_its_acknowledgement),
+        T(a_cookie_leaves_nothing_behind_until_its_acknowledgment),
         T(each_combination_of_options_is_kept_with_timestamps),
         T(without_timestamps_the_mss_alone_is_kept_and_agreed_to),
         T(no_timestamps_are_taken_where_they_are_off),
@@ -565,7 +565,7 @@ int main(void)
         T(a_service_that_is_not_open_refuses_and_sends_no_cookie),
         T(a_handshake_that_began_before_the_drain_is_completed),
         T(a_handshake_that_began_before_the_service_was_closed_is_forgotten),
-        T(without_a_block_the_acknowledgement_is_dropped_and_may_come_again),
+        T(without_a_block_the_acknowledgment_is_dropped_and_may_come_again),
         T(cookies_of_one_connection_grow_with_time_as_other_numbers_do),
         T(beside_a_record_a_cookie_counts_as_long_as_one_is_awaited),
         T(a_cookie_agrees_on_nothing_that_the_configuration_does_not_want),

@@ -69,7 +69,7 @@ static void the_curve_begins_at_the_window_left_and_passes_w_max_at_k(void **sta
     assert_int_equal(cubic_window(&q, 1460, UINT32_MAX), 1 << 30);
 }
 
-// Acknowledgements of two segments each, a window of them a round trip.
+// Acknowledgments of two segments each, a window of them a round trip.
 static void an_epoch_follows_the_equations(void **state)
 {
     struct rng r = test_rng(__func__);
@@ -164,7 +164,7 @@ static void time_in_which_the_application_was_the_limit_does_not_count(void **st
     }
 }
 
-static void one_acknowledgement_adds_no_more_than_half_of_itself(void **state)
+static void one_acknowledgment_adds_no_more_than_half_of_itself(void **state)
 {
     struct rng r = test_rng(__func__);
     for (int i = 0; i < 100000; i++) {
@@ -183,7 +183,7 @@ static void one_acknowledgement_adds_no_more_than_half_of_itself(void **state)
 
 // ---- HyStart++
 
-// A round of n acknowledgements with these round trips. Returns what the last of them said.
+// A round of n acknowledgments with these round trips. Returns what the last of them said.
 static enum hystart_says rounds(struct hystart *h, bool *css, uint32_t *at, int n, uint32_t rtt_us)
 {
     enum hystart_says says = HYSTART_GROW;
@@ -296,7 +296,7 @@ int main(void)
         cmocka_unit_test(from_the_window_before_the_event_on_it_grows_by_a_segment_a_round_trip),
         cmocka_unit_test(after_a_timeout_the_curve_begins_at_the_window_that_slow_start_left),
         cmocka_unit_test(time_in_which_the_application_was_the_limit_does_not_count),
-        cmocka_unit_test(one_acknowledgement_adds_no_more_than_half_of_itself),
+        cmocka_unit_test(one_acknowledgment_adds_no_more_than_half_of_itself),
         cmocka_unit_test(slow_start_goes_on_while_the_round_trip_stays),
         cmocka_unit_test(a_round_trip_longer_by_an_eighth_slows_it_and_five_rounds_end_it),
         cmocka_unit_test(the_threshold_lies_between_4_and_16_ms),

@@ -58,7 +58,7 @@ static void the_user_timeout_ends_what_is_not_acknowledged_in_time(void **state)
 }
 
 // The window closes with bytes in flight, and the timeout finds nothing that may leave: the timer
-// is the window's. It opens by an acknowledgement that also shows that nothing had been lost: the
+// is the window's. It opens by an acknowledgment that also shows that nothing had been lost: the
 // bytes are in flight as before, and their own timer runs.
 static void undone_behind_a_window(uint16_t wnd)
 {
@@ -95,7 +95,7 @@ static void a_window_that_opens_behind_an_undone_timeout_leaves_a_timer_running(
     undone_behind_a_window(100);
 }
 
-// Each acknowledgement of something new begins the user timeout anew.
+// Each acknowledgment of something new begins the user timeout anew.
 static void the_user_timeout_counts_from_the_last_progress(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -290,7 +290,7 @@ static void keepalive_is_not_held_back_by_a_persist_timer_that_is_over(void **st
 }
 
 // RFC 9293 3.8.4: a keepalive is sent only when no data is in flight, and only after an interval in
-// which neither data nor acknowledgements came.
+// which neither data nor acknowledgments came.
 static void a_peer_that_acknowledges_is_not_probed(void **state)
 {
     struct raw *r = raw_new(NULL);
@@ -441,7 +441,7 @@ static void ce_in_what_is_not_accepted_is_not_echoed(void **state)
     reset_and_free(r);
 }
 
-// RFC 3168 6.1.2: however many acknowledgements say it, once a window of data.
+// RFC 3168 6.1.2: however many acknowledgments say it, once a window of data.
 static void ece_halves_the_window_once_a_window_of_data(void **state)
 {
     struct raw *r = opened_ecn(1 << 20);
@@ -629,7 +629,7 @@ static void empty_segments_outside_the_window_are_answered_once_in_half_a_second
     assert_int_equal(answers(r, SEG_ACK, r->seq - 50, 0, 100), 0);
     silence(r, 350);
     assert_int_equal(answers(r, SEG_ACK, r->seq - 50, 0, 10), 1);
-    // A SYN, a RST and an acknowledgement that are challenged share the limit.
+    // A SYN, a RST and an acknowledgment that are challenged share the limit.
     const uint64_t before = r->e.stats.c.challenge_acks;
     assert_int_equal(answers(r, SEG_SYN, r->seq + 1000000, 0, 10), 0);
     assert_int_equal(answers(r, SEG_RST, r->seq + 10, 0, 10), 0);
@@ -641,7 +641,7 @@ static void empty_segments_outside_the_window_are_answered_once_in_half_a_second
     reset_and_free(r);
 }
 
-// The acknowledgement of data may have been lost, and its sender waits for it.
+// The acknowledgment of data may have been lost, and its sender waits for it.
 static void data_and_fin_outside_the_window_are_each_answered(void **state)
 {
     struct raw *r = opened_with(0, 0, 0);
@@ -882,7 +882,7 @@ static void a_window_taken_back_keeps_what_is_in_flight(void **state)
     assert_int_equal(sent_bytes(r), 1460);
     r->wnd = 0;
     raw_send(r, SEG_ACK | SEG_PSH, 0, 1);
-    for (int i = 0; i < 20; i++) {  // probed as any closed window, for ever
+    for (int i = 0; i < 20; i++) {  // probed as any closed window, forever
         assert_true(raw_wait(r, 130000) != UINT32_MAX);
         assert_int_equal(sent_bytes(r), 0);
         raw_send(r, SEG_ACK, 0, 0);
@@ -1055,7 +1055,7 @@ static void what_may_be_queued_grows_with_the_congestion_window(void **state)
     reset_and_free(r);
 }
 
-// Whose acknowledgement was lost sends again what we have: the answer echoes that copy. What lies
+// Whose acknowledgment was lost sends again what we have: the answer echoes that copy. What lies
 // further behind than any window, or acknowledges what no one can, is none (RFC 7323 5.3, RFC 5961
 // 5.2), nor is what carries nothing.
 static void a_copy_of_what_was_received_is_echoed(void **state)

@@ -20,7 +20,7 @@ static struct raw *begin(uint32_t room0, uint32_t room1)
     return r;
 }
 
-// n connections of that lane, which are dirty; each has an acknowledgement to send, or nothing.
+// n connections of that lane, which are dirty; each has an acknowledgment to send, or nothing.
 static void connect(struct raw *r, uint16_t lane, unsigned n, bool sends)
 {
     struct tcp *t = &r->e.tcp;

@@ -163,7 +163,7 @@ static void a_slow_reader_gets_everything(void **state)
     finish(p, C10M_CLOSED);
 }
 
-// Both ends lose everything for a while with much in flight: neither's acknowledgements may be old.
+// Both ends lose everything for a while with much in flight: neither's acknowledgments may be old.
 static void both_ends_recover_after_an_outage(void **state)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

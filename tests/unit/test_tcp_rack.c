@@ -698,7 +698,7 @@ static void a_smaller_segment_size_keeps_what_the_peer_has(void **state)
     reset_and_free(r);
 }
 
-static void reports_out_of_order_in_one_acknowledgement_are_no_reordering(void **state)
+static void reports_out_of_order_in_one_acknowledgment_are_no_reordering(void **state)
 {
     struct raw *r = opened(100000);
     raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);  // the latest first, as RFC 2018 4 has it
@@ -733,7 +733,7 @@ static void forged_reports_of_single_bytes_fill_a_large_log_and_no_more(void **s
 }
 
 // What left again is lost again, as a report of one byte shows: nothing is in flight whose
-// acknowledgement could let more leave.
+// acknowledgment could let more leave.
 static void a_recovery_with_nothing_in_flight_goes_on_by_a_segment(void **state)
 {
     struct raw *r = opened(400000);
@@ -935,7 +935,7 @@ int main(void)
         T(before_anything_left_again_there_is_nothing_to_undo),
         T(three_reports_make_it_narrow_and_two_do_not),
         T(a_smaller_segment_size_keeps_what_the_peer_has),
-        T(reports_out_of_order_in_one_acknowledgement_are_no_reordering),
+        T(reports_out_of_order_in_one_acknowledgment_are_no_reordering),
         T(forged_reports_of_single_bytes_fill_a_large_log_and_no_more),
         T(a_recovery_with_nothing_in_flight_goes_on_by_a_segment),
         T(a_probe_that_was_too_large_says_nothing_of_a_loss),

@@ -457,7 +457,7 @@ static void each_gap_leaves_again_once_as_pipe_lets_it(void **state)
     reset_and_free(r);
 }
 
-static void an_acknowledgement_up_to_a_gap_has_it_sent_again(void **state)
+static void an_acknowledgment_up_to_a_gap_has_it_sent_again(void **state)
 {
     struct raw *r = opened(10 * MSS);
     sacked(r, 1, 5);
@@ -694,13 +694,13 @@ static bool is_dsack(const struct seg_in *s, const int64_t r[2][2])
 {
     if (r[0][0] >= r[0][1])
         return false;
-    if (r[0][1] <= 0 && -r[0][0] <= TCP_WINDOW_MAX)  // below the acknowledgement
+    if (r[0][1] <= 0 && -r[0][0] <= TCP_WINDOW_MAX)  // below the acknowledgment
         return true;
     return s->sack_count >= 2 && r[1][0] > 0 && r[1][0] <= r[0][0] && r[0][1] <= r[1][1];
 }
 
 static void
-a_first_block_tells_what_came_twice_below_the_acknowledgement_or_in_the_second(void **state)
+a_first_block_tells_what_came_twice_below_the_acknowledgment_or_in_the_second(void **state)
 {
     static const int64_t at[] = {-TCP_WINDOW_MAX - 1, -TCP_WINDOW_MAX, -2, -1, 0, 1, 2, 3, 4};
     struct raw *r = raw_new(NULL);
@@ -1042,7 +1042,7 @@ int main(void)
         T(three_reports_of_new_data_begin_recovery),
         T(a_lost_segment_far_below_what_is_reported_leaves_at_once),
         T(each_gap_leaves_again_once_as_pipe_lets_it),
-        T(an_acknowledgement_up_to_a_gap_has_it_sent_again),
+        T(an_acknowledgment_up_to_a_gap_has_it_sent_again),
         T(without_new_data_what_may_be_lost_and_the_end_leave_again),
         T(a_timeout_forgets_the_scoreboard_and_new_reports_are_not_sent_again),
         T(a_peer_that_reneges_gets_everything_again_slowly),
@@ -1053,7 +1053,7 @@ int main(void)
         T(what_a_shrunken_window_excludes_is_not_sent_again),
         T(a_fin_that_was_lost_leaves_again_in_recovery),
         T(late_data_below_what_is_reported_counts_as_reordered),
-        T(a_first_block_tells_what_came_twice_below_the_acknowledgement_or_in_the_second),
+        T(a_first_block_tells_what_came_twice_below_the_acknowledgment_or_in_the_second),
         T(a_block_is_of_what_was_sent_and_lies_beyond_what_is_acknowledged),
         T(what_left_again_and_arrives_below_others_is_no_reordering),
         T(what_has_left_again_is_not_rescued),

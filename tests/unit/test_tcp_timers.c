@@ -56,7 +56,7 @@ static void a_timer_set_again_and_again_leaves_no_entry_behind(void **state)
     end(r);
 }
 
-// A delayed acknowledgement is due long before the retransmission timeout is: the same.
+// A delayed acknowledgment is due long before the retransmission timeout is: the same.
 static void bytes_that_dribble_in_leave_no_entry_behind(void **state)
 {
     struct raw *r = raw_new(NULL);

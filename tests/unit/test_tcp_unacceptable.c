@@ -4,7 +4,7 @@
 // each bit of the block, and of its extension record, as it was, but for these:
 //
 //   oow_16ms                when the connection answered such a segment last
-//   rcv_adv, unacked_segs,  what an acknowledgement that leaves says, and pays off
+//   rcv_adv, unacked_segs,  what an acknowledgment that leaves says, and pays off
 //   BF_ACK_NOW, BF_ACK_DELAYED, BF_DELACK_ARMED
 //
 // What is refused is written down here a second time, in signed 64-bit numbers.
@@ -156,7 +156,7 @@ static bool refused(const struct tcp *t, const struct block *b, const struct seg
         if (!pending && kind == (SEG_SYN | SEG_ACK) && s->seq == b->rcv_nxt - 1)
             return !ack_is_good(b, s);  // the SYN-ACK of a simultaneous open
     }
-    if (!in_window(b, s))  // of what a closed window refuses the acknowledgement counts
+    if (!in_window(b, s))  // of what a closed window refuses the acknowledgment counts
         return b->rcv_adv != b->rcv_nxt || s->seq != b->rcv_nxt || kind != SEG_ACK ||
                !ack_is_good(b, s);
     if (s->flags & SEG_RST)

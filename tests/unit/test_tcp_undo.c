@@ -123,7 +123,7 @@ static uint32_t echo_of(const struct raw *r, const struct block *b, unsigned ech
     return echo == 0 ? 0 : tcp_ts_now(&r->e.tcp, &b->key) - age_ms;
 }
 
-static void an_acknowledgement_undoes_what_it_shows_to_be_needless_and_no_more(void **state)
+static void an_acknowledgment_undoes_what_it_shows_to_be_needless_and_no_more(void **state)
 {
     struct block *b;
     struct raw *r = opened(&b);
@@ -214,7 +214,7 @@ static void what_leaves_again_is_noted_where_something_can_tell_that_it_was_need
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(an_acknowledgement_undoes_what_it_shows_to_be_needless_and_no_more),
+        T(an_acknowledgment_undoes_what_it_shows_to_be_needless_and_no_more),
         T(a_duplicate_after_new_data_sends_all_again),
         T(with_a_log_or_without_a_record_nothing_is_undone_here),
         T(what_leaves_again_is_noted_where_something_can_tell_that_it_was_needless),

@@ -242,7 +242,7 @@ static void a_link_target_has_one_to_1023_bytes(void **state)
     assert_non_null(tree_link(root, "l", target));
 }
 
-static void modes_that_the_callbacks_cannot_honour_are_refused(void **state)
+static void modes_that_the_callbacks_cannot_honor_are_refused(void **state)
 {
     struct tree_ops r = {.read = thing_read}, w = {.write = thing_write}, none = {0};
     assert_refused(tree_file(root, "f", 0644, &r, NULL), EINVAL, 1);
@@ -873,7 +873,7 @@ int main(void)
         TREE_TEST(a_name_takes_its_limit_and_not_one_byte_more),
         TREE_TEST(a_path_takes_its_depth_and_not_one_more_also_below_another_parent),
         TREE_TEST(a_link_target_has_one_to_1023_bytes),
-        TREE_TEST(modes_that_the_callbacks_cannot_honour_are_refused),
+        TREE_TEST(modes_that_the_callbacks_cannot_honor_are_refused),
         TREE_TEST(a_name_in_use_is_refused_and_what_was_there_stays),
         TREE_TEST(a_file_has_no_entries_below_it),
         TREE_TEST(a_full_tree_refuses_undoes_the_path_and_takes_again_after_a_removal),

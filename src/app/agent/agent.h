@@ -277,7 +277,7 @@ void call_return(struct agent *a, struct call *c, int64_t ret);
 void call_return_data(struct agent *a, struct call *c, int64_t ret, uint32_t bytes);
 // call_cancel: ends the call of a client that has disconnected.
 void call_cancel(struct agent *a, struct call *c);
-// call_over: whether the call was answered or cancelled and no worker holds one of its messages.
+// call_over: whether the call was answered or canceled and no worker holds one of its messages.
 bool call_over(const struct call *c);
 
 // ---- agent_fd.c: descriptors and files

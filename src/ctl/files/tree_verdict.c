@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The file verdict: the problems of the server. This file collects the input once a second;
-// server/verdict.h makes the judgement.
+// server/verdict.h makes the judgment.
 #include <stdlib.h>
 #include <string.h>
 

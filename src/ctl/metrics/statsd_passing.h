@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // statsd_passing.h: the names of samples that come and go (METRIC_PASSING). A StatsD server keeps
-// the last value of a gauge for ever: one that is not there any more has to be sent as zero. It is
+// the last value of a gauge forever: one that is not there any more has to be sent as zero. It is
 // sent so in STATSD_ZEROS pushes, because a datagram may be lost on the way. There are at most as
 // many names as samples in STATSD_ZEROS + 1 pushes.
 #pragma once

@@ -160,7 +160,7 @@ static int drain_write(struct ctl_steering_entry *e, char *line)
     if (n != 1 || strcmp(words[0], "stop") != 0)
         return -EINVAL;
     if (st->drain.state != DRAIN_NONE)
-        log_say(LOG_ctl, LOG_INFO, "drain: cancelled");
+        log_say(LOG_ctl, LOG_INFO, "drain: canceled");
     st->drain.state = DRAIN_NONE;
     ctl_steering_states(st);
     return 0;

@@ -160,7 +160,7 @@ export function toggleCore(name) {
     }
 }
 
-// The plots in the page's present colours.
+// The plots in the page's present colors.
 export function recolor() {
     const style = getComputedStyle(document.documentElement);
     const text = style.getPropertyValue("--dim").trim(), lines = style.getPropertyValue("--line").trim();
