@@ -65,7 +65,7 @@ static void tree_begin(struct bench_reader *r)
     r->shown = (struct ctl_shown){
         .server = r->server, .conf = conf_any(), .version = "bench", .tree = tree_create()};
     CHECK(r->shown.tree != NULL && ctl_tree_open(&r->shown, &err) == 0);
-    tree_door_init(&r->door, r->shown.tree);
+    tree_session_init(&r->session, r->shown.tree);
 }
 
 static void read_file(struct bench_reader *r, struct tree_handle *h)
@@ -87,7 +87,7 @@ static void read_node(struct bench_reader *r, struct tree_node *node)
     struct tree_handle *h;
     struct tree_dirent e;
     uint64_t pos = 0;
-    if (tree_open(&r->door, node, TREE_READ, &h) != 0)
+    if (tree_open(&r->session, node, TREE_READ, &h) != 0)
         return;
     if (tree_stat(node).kind == TREE_DIR && tree_list(h) == 0)
         while (tree_next(h, &pos, &e))
@@ -118,7 +118,7 @@ void bench_reader_tree(void *arg)
 void bench_reader_free(struct bench_reader *r)
 {
     if (r->shown.tree != NULL) {
-        tree_door_close(&r->door);
+        tree_session_close(&r->session);
         tree_destroy(r->shown.tree);
         ctl_tree_close(&r->shown);
     }

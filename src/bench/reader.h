@@ -5,7 +5,7 @@
 #pragma once
 #include "ctl/files/tree_files.h"
 #include "server/connections.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 struct bench_reader {
     const struct server *server;
@@ -15,7 +15,7 @@ struct bench_reader {
     uint64_t cycles, cycles_max;     // sum of all pieces, maximum of a piece
     // For the whole tree, of which a pass is one piece.
     struct ctl_shown shown;
-    struct tree_door door;
+    struct tree_session session;
     uint64_t next_tsc;
 };
 

@@ -94,8 +94,8 @@ const struct doctor_row doctor_rows[] = {
      "too low a limit cannot map its packets for the NIC.",
      false, LOOK(memlock)},
     {"nofile", "limit of open files",
-     "The doors, the sockets and timers of the drivers and the agent's clients are open files. At "
-     "the limit a client is refused, or a port cannot be opened.",
+     "The control interfaces, the sockets and timers of the drivers and the agent's clients are "
+     "open files. At the limit a client is refused, or a port cannot be opened.",
      false, LOOK(nofile)},
     {"cores-taken", "other DPDK programs, and other servers, on the workers' CPUs",
      "Two programs that poll on one CPU get half of it each, and packets wait for whole slices of "

@@ -52,7 +52,8 @@ enum {
     VERDICT_NOT_BUSY_PERCENT = 90,
     // NTP moves a clock by half a millisecond a second; half a second is a step.
     VERDICT_STEP_MS = 500,
-    // The control thread looks every 20 ms; two seconds late, it could not answer a door either.
+    // The control thread looks every 20 ms; two seconds late, it could not answer a control
+    // interface either.
     VERDICT_LATE_MS = 2000,
 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "ctl/cli/client.h"
-#include "ctl/doors/frames.h"
+#include "ctl/local/frames.h"
 #include "top/top_source.h"
 #include "top/top_term.h"
 

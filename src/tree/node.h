@@ -7,7 +7,7 @@
 // nothing.
 #pragma once
 #include "base/err.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum { TREE_OWNER_NAME_BYTES = 64 };  // in messages; longer names are truncated
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """alive.py TREE SOCKET HTTP_PORT DEADLINE_MS PATH...: reads each entry through the mount, the control socket and HTTP,
-again and again; the median of each door's answers has to come within the deadline. Prints the text of each entry,
-of the last reading through each door, and the times on standard error."""
+again and again; the median of each interface's answers has to come within the deadline. Prints the text of each entry,
+of the last reading through each interface, and the times on standard error."""
 import http.client
 import os
 import socket
@@ -96,12 +96,12 @@ class Http:
 
 def main(tree, control, port, deadline_ms, *paths):
     late = 0
-    for name, door in (("mount", Mount(tree)), ("socket", Socket(control)), ("http", Http(int(port)))):
+    for name, interface in (("mount", Mount(tree)), ("socket", Socket(control)), ("http", Http(int(port)))):
         for path in paths:
             took = []
             for _ in range(TRIES):
                 start = time.monotonic()
-                text = door.read(path)
+                text = interface.read(path)
                 took.append(1e3 * (time.monotonic() - start))
             median = statistics.median(took)
             print("%s %s: median %.2f ms, best %.2f, worst %.2f" % (name, path, median, min(took), max(took)), file=sys.stderr)

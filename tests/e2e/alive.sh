@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whatever state the data plane is in, every door answers within 100 ms and says so: the packet pool empty, the block
+# Whatever state the data plane is in, every interface answers within 100 ms and says so: the packet pool empty, the block
 # pool full, the worker caught in an application's callback. $1 is tests/e2e/spin.c's server.
 . "$(dirname "$0")/lib.sh"
 export C10M_HOLD=$TMP/hold
@@ -11,7 +11,7 @@ start_server
 CORE=$(basename "$TREE"/cores/*)
 DEADLINE_MS=100
 
-# answers PATH...: every door does, in time; what they say is in $TMP/said, the times in the log. Three tries: a
+# answers PATH...: every interface does, in time; what they say is in $TMP/said, the times in the log. Three tries: a
 # machine that has no time for us now may have some later, a server that waits for a worker does so each time.
 answers() {
     local try
@@ -25,11 +25,11 @@ answers_once() {
     cat "$TMP/took" >>"$TMP/times"
     return $status
 }
-# every_door REGEX: has said it.
-every_door() {
-    local door
-    for door in mount socket http; do
-        grep -Eq "^$door: $1\$" "$TMP/said" || { echo "$door does not say: $1"; grep "^$door" "$TMP/said" | grep -v ' 0$'; return 1; }
+# every_interface REGEX: has said it.
+every_interface() {
+    local via
+    for via in mount socket http; do
+        grep -Eq "^$via: $1\$" "$TMP/said" || { echo "$via does not say: $1"; grep "^$via" "$TMP/said" | grep -v ' 0$'; return 1; }
     done
 }
 until_true() {  # until_true COMMAND...: within 60 s
@@ -55,15 +55,15 @@ over() {  # over WORD: the hold ends, and the application answers
 }
 serves() { inside curl -sf --max-time 5 http://10.99.0.2/ | grep -q hello; }
 
-claim "it serves, and every door answers" eval 'serves && answers cores/$CORE/state && every_door "state (running|idle)"'
+claim "it serves, and every control interface answers" eval 'serves && answers cores/$CORE/state && every_interface "state (running|idle)"'
 stat_of() { awk -v n="$1" '$1 == n { print $2 }' "$TREE/cores/$CORE/$2"; }
 
 # A callback that does not come back.
 tell spin
 stalled() { grep -q '^state stalled' "$TREE/cores/$CORE/state"; }
 claim "a worker in an endless callback is seen" until_true stalled
-claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat
-claim "... and names stage and application" every_door 'stalled for [0-9]+ ms in stage app of application spin'
+claim "every control interface answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat
+claim "... and names stage and application" every_interface 'stalled for [0-9]+ ms in stage app of application spin'
 MS=$(sed -n 's/^mount: stalled for \([0-9]*\) ms.*/\1/p' "$TMP/said")
 claim "... and for how long, ever more" eval 'sleep 0.3; [ "$(sed -n "s/^stalled for \([0-9]*\) ms.*/\1/p" "$TREE/cores/$CORE/state")" -gt "$MS" ]'
 claim "metrics say it" eval 'inside curl -sf --max-time 20 http://127.0.0.1:9910/metrics | grep -E "^c10m_core_stalled_seconds\{[^}]*\} [0-9.]*[1-9]"'
@@ -75,9 +75,9 @@ dry() { [ "$(port_counter rx_nombuf)" -gt 0 ] || [ "$(stat_of pkt_pool_empty dro
 port_counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE/ports/tap0/counters"; }
 knock() { inside ping -c 1 -W 0.2 10.99.0.2 >/dev/null 2>&1; dry; }
 claim "an empty packet pool is counted" until_true knock
-claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops ports/tap0/counters mem/pools
-claim "... and says what was lost by it" eval 'every_door "(rx_nombuf|pkt_pool_empty) [1-9][0-9]*"'
-claim "... and that next to none is left" every_door "packets_free_now [0-9][0-9]?"
+claim "every control interface answers meanwhile" answers cores/$CORE/state cores/$CORE/drops ports/tap0/counters mem/pools
+claim "... and says what was lost by it" eval 'every_interface "(rx_nombuf|pkt_pool_empty) [1-9][0-9]*"'
+claim "... and that next to none is left" every_interface "packets_free_now [0-9][0-9]?"
 claim "packets come back, and it serves" eval 'over empty && until_true serves'
 
 # Connections up to the limit of all services together, which stay; more are asked for.
@@ -93,9 +93,9 @@ HOLDER=$!
 cleanup_first() { kill "$HOLDER" 2>/dev/null; }
 full() { [ "$(stat_of block_pool_empty drops)" -gt 0 ] || { cat "$TMP/held"; false; }; }
 claim "a full block pool is counted" until_true full
-claim "every door answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat mem/pools
-claim "... and that no block is left" every_door "blocks_free_now 0"
-claim "... and says how many are open and what was refused" eval 'every_door "block_pool_empty [1-9][0-9]*" && every_door "TCP: inuse 64 .*"'
+claim "every control interface answers meanwhile" answers cores/$CORE/state cores/$CORE/drops net/sockstat mem/pools
+claim "... and that no block is left" every_interface "blocks_free_now 0"
+claim "... and says how many are open and what was refused" eval 'every_interface "block_pool_empty [1-9][0-9]*" && every_interface "TCP: inuse 64 .*"'
 kill "$HOLDER"
 wait "$HOLDER" 2>/dev/null || true
 claim "the connections go, and it serves" until_true serves

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""metrics.py: the doors of the metrics, tried against a running server; used by metrics.sh.
+"""metrics.py: the ways to read the metrics, tried against a running server; used by metrics.sh.
 
   metrics.py text FILE TREE        Prometheus text: whole, and the tree's figures
   metrics.py telemetry SOCKET TREE DPDK's telemetry: the tree's figures

@@ -26,7 +26,7 @@ same_bytes() {
 }
 [ -d "$TREE/cores/1" ] || sed_core=$(ls "$TREE/cores" | head -1)
 [ -z "${sed_core:-}" ] || eval "$(declare -f same_bytes | sed "s,cores/1/,cores/$sed_core/,g")"
-# Some of them may change between one door and the other: an address that is resolved meanwhile.
+# Some of them may change between one interface and the other: an address that is resolved meanwhile.
 same_bytes_soon() { local i; for ((i = 0; i < 20; i++)); do same_bytes && return 0; sleep 0.2; done; false; }
 claim "files over HTTP are the bytes of the mount" same_bytes_soon
 claim "a directory over HTTP lists what the mount has" diff <(fetch "$URL/proc/" | tr -d /) <(LC_ALL=C ls "$TREE")

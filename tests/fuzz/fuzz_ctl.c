@@ -13,7 +13,7 @@ static void collect(struct tree_node *dir)
 {
     struct tree_handle *h;
     struct tree_dirent d;
-    CHECK(tree_open(&env->door, dir, TREE_READ, &h) == 0 && tree_list(h) == 0);
+    CHECK(tree_open(&env->session, dir, TREE_READ, &h) == 0 && tree_list(h) == 0);
     for (uint64_t pos = 0; tree_next(h, &pos, &d);) {
         struct tree_node *n = tree_lookup(dir, d.name);
         if (d.kind == TREE_DIR)

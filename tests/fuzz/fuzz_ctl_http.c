@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuzz_ctl_http.c: what a client can send to the HTTP door, through libmicrohttpd on the real loop,
-// and how it is cut.
+// fuzz_ctl_http.c: what a client can send to the control interface over HTTP, through libmicrohttpd
+// on the real loop, and how it is cut.
 //
 //   input: [bit 0: a token is needed; bits 1..7: size of the pieces, 0: whole] bytes of the client
 //
@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ctl/http/http_door.h"
-#include "ctl/http/http_door_conn.h"
+#include "ctl/http/control_http.h"
+#include "ctl/http/control_http_conn.h"
 #include "ctl/http/web_static.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -27,7 +27,7 @@ enum { TURNS_MAX = 4000, ANSWER_BYTES = 1 << 20, INPUT_BYTES_MAX = 1 << 17 };
 
 static struct ctl_loop loop;
 static struct tree *tree;
-static struct ctl_http *doors[2];  // without a token, with one
+static struct ctl_http *servers[2];  // without a token, with one
 static unsigned writes;
 static char answer[ANSWER_BYTES], sent[INPUT_BYTES_MAX + 1];
 
@@ -84,10 +84,10 @@ static void start(void)
                                           .token = i == 0 ? "" : TOKEN,
                                           .statics = web_statics,
                                           .n_statics = web_n_statics};
-        doors[i] = ctl_http_start(&loop, tree, &p, &e);
-        need(doors[i] != NULL, e.text);
-        tree_remove(root, "control/http");  // the second door has one of the same name
-        doors[i]->entry = NULL;
+        servers[i] = ctl_http_start(&loop, tree, &p, &e);
+        need(servers[i] != NULL, e.text);
+        tree_remove(root, "control/http");  // the second server has one of the same name
+        servers[i]->entry = NULL;
     }
 }
 
@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     memcpy(sent, data + 1, len - 1);
     writes = 0;
     need(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0, "sockets");
-    need(ctl_http_adopt(doors[token], pair[1], (const struct sockaddr *)&from, sizeof(from)) == 0,
+    need(ctl_http_adopt(servers[token], pair[1], (const struct sockaddr *)&from, sizeof(from)) == 0,
          "nobody else is connected");
     size_t got = 0;
     for (size_t at = 1; at < len; at += piece) {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl/doors/conversation.h"
+#include "ctl/local/conversation.h"
 
 enum {
     STEPS_MAX = 100000,  // of work on one portion: more is a loop without end

@@ -18,11 +18,11 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     stack_handshake_full(t, syn_ix, s, data, v);
 }
 
-void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint64_t hash,
                       struct tcp_verdict *v);
-void tcp_listen_input(struct tcp *t, int door, const struct seg_in *s, uint64_t hash,
+void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint64_t hash,
                       struct tcp_verdict *v)
 {
     sim_cover.kind[COVER_LISTEN][KIND_SYN]++;
-    stack_listen_input(t, door, s, hash, v);
+    stack_listen_input(t, listener, s, hash, v);
 }

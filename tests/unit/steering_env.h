@@ -22,7 +22,7 @@ struct steering_env {
     struct server server;
     struct ctl_loop loop;
     struct tree *tree;
-    struct tree_door door;
+    struct tree_session session;
     struct ctl_steering *steering;
 };
 
@@ -57,7 +57,7 @@ static inline struct steering_env *steering_env_new(const char *file)
     steering_env_params(e);
     CHECK(ctl_loop_init(&e->loop, &err) == 0);
     e->tree = tree_create();
-    tree_door_init(&e->door, e->tree);
+    tree_session_init(&e->session, e->tree);
     const struct ctl_steering_params p = {
         .loop = &e->loop, .server = &e->server, .conf = &e->conf, .file = file};
     e->steering = ctl_steering_new(&p, &err);
@@ -95,7 +95,7 @@ static inline int steering_env_write(struct steering_env *e, struct tree_node *n
                                      size_t len)
 {
     struct tree_handle *h;
-    CHECK(tree_open(&e->door, n, TREE_WRITE, &h) == 0);
+    CHECK(tree_open(&e->session, n, TREE_WRITE, &h) == 0);
     const int rc = tree_write(h, at, len);
     tree_close(h);
     return rc;
@@ -107,7 +107,7 @@ static inline const char *steering_env_read(struct steering_env *e, struct tree_
 {
     struct tree_handle *h;
     const char *at = "";
-    CHECK(tree_open(&e->door, n, TREE_READ, &h) == 0);
+    CHECK(tree_open(&e->session, n, TREE_READ, &h) == 0);
     const ssize_t got = tree_read(h, 0, bytes - 1, &at);
     CHECK(got >= 0);
     memcpy(buf, at, (size_t)got);

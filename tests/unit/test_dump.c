@@ -17,7 +17,7 @@ static struct worker *w;
 static struct pkt_pool *pool;
 static struct ctl_loop loop;
 static struct tree *tree;
-static struct tree_door door;
+static struct tree_session session;
 static struct ctl_dump *dump;
 
 static int set_up(void **state)
@@ -31,7 +31,7 @@ static int set_up(void **state)
     strcpy(h->e[0].wires[0].port.name, "wire");
     assert_int_equal(ctl_loop_init(&loop, &e), 0);
     tree = tree_create();
-    tree_door_init(&door, tree);
+    tree_session_init(&session, tree);
     dump = ctl_dump_start(&loop, tree, s, CAPTURE_RING_BYTES_MIN, &e);
     assert_non_null(dump);
     return 0;
@@ -39,7 +39,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    tree_door_close(&door);
+    tree_session_close(&session);
     ctl_dump_stop(dump);
     tree_destroy(tree);
     ctl_loop_fini(&loop);
@@ -63,7 +63,7 @@ static int write_to(const char *path, const char *text)
 {
     struct tree_handle *f;
     tree_reason_clear();
-    assert_int_equal(tree_open(&door, node_at(path), TREE_WRITE, &f), 0);
+    assert_int_equal(tree_open(&session, node_at(path), TREE_WRITE, &f), 0);
     const int rc = tree_write(f, text, strlen(text));
     tree_close(f);
     return rc;
@@ -73,7 +73,7 @@ static struct tree_handle *open_at(const char *path)
 {
     struct tree_handle *f = NULL;
     assert_non_null(node_at(path));
-    assert_int_equal(tree_open(&door, node_at(path), TREE_READ, &f), 0);
+    assert_int_equal(tree_open(&session, node_at(path), TREE_READ, &f), 0);
     return f;
 }
 

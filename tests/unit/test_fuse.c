@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims about the FUSE door, tried through the real mount: the server is this process, the readers
-// are children of it. Everything happens in a mount namespace of its own, so that whatever a
-// failing test leaves mounted ends with the process.
+// Claims about the FUSE mount, tried through the real mount: the server is this process, the
+// readers are children of it. Everything happens in a mount namespace of its own, so that whatever
+// a failing test leaves mounted ends with the process.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ctl/doors/fuse_door.h"
 #include "ctl/event_loop.h"
-#include "tree/door.h"
+#include "ctl/local/fuse_mount.h"
+#include "tree/access.h"
 #include "unit/check.h"
 
 enum {

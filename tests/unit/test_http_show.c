@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "app/apps.h"
-#include "tree/door.h"
+#include "tree/access.h"
 #include "unit/check.h"
 #include "unit/fake_stack.h"
 #include "unit/temp_tree.h"
@@ -17,7 +17,7 @@ static char root[TEMP_PATH_BYTES], err[512];
 static struct c10m_service *service;
 static struct tree *tree;
 static struct tree_node *dir;
-static struct tree_door door;
+static struct tree_session session;
 
 static const struct temp_entry entries[] = {
     {.path = "index.html", .text = "<h1>hello</h1>"},
@@ -40,13 +40,13 @@ static int setup(void **state)
     service = fake_service_new(&app_http, params, err, sizeof(err));
     tree = tree_create();
     dir = tree_dir(tree_root(tree), "apps/web");
-    tree_door_init(&door, tree);
+    tree_session_init(&session, tree);
     return service == NULL || app_http.tree(service, dir) != 0;
 }
 
 static int teardown(void **state)
 {
-    tree_door_close(&door);
+    tree_session_close(&session);
     tree_destroy(tree);
     fake_service_free(service);
     temp_tree_remove(root);
@@ -61,7 +61,7 @@ static const char *shown(const char *name)
     const char *data;
     size_t n = 0;
     ssize_t got;
-    assert_int_equal(tree_open(&door, tree_lookup(dir, name), TREE_READ, &h), 0);
+    assert_int_equal(tree_open(&session, tree_lookup(dir, name), TREE_READ, &h), 0);
     while ((got = tree_read(h, n, 4096, &data)) > 0 || got == -EAGAIN) {
         if (got < 0)
             continue;

@@ -55,7 +55,7 @@ static void walk(struct tree_node *dir, const char *path, void (*each)(const cha
 {
     struct tree_handle *h;
     struct tree_dirent d;
-    assert_int_equal(tree_open(&env->door, dir, TREE_READ, &h), 0);
+    assert_int_equal(tree_open(&env->session, dir, TREE_READ, &h), 0);
     assert_int_equal(tree_list(h), 0);
     for (uint64_t pos = 0; tree_next(h, &pos, &d);) {
         char name[256];
@@ -448,7 +448,8 @@ static void only_what_may_change_is_there(void **state)
     assert_int_equal(conf_set_live(&env->conf, k, 0, "10", &scratch), -EINVAL);
 }
 
-// The HTTP door has read its token: a file that is gone since is nothing that a key can mend.
+// The control interface over HTTP has read its token: a file that is gone since is nothing that a
+// key can mend.
 static void a_token_file_that_is_gone_keeps_no_key(void **state)
 {
     env->conf.control.http.port = 9910;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims about the registry of the control tree: c10m/tree.h and tree/door.h.
+// Claims about the registry of the control tree: c10m/tree.h and tree/access.h.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "c10m/tree.h"
-#include "tree/door.h"
+#include "tree/access.h"
 #include "unit/check.h"
 
 // thing: what the callbacks below serve.
@@ -25,7 +25,7 @@ struct thing {
 // Things lie in static memory: the tree releases them in teardown, after the test has returned.
 static struct tree *tree;
 static struct tree_node *root;
-static struct tree_door door;
+static struct tree_session session;
 
 static int thing_read(struct tree_out *out, void *data)
 {
@@ -67,13 +67,13 @@ static int setup(void **state)
 {
     tree = tree_create();
     root = tree_root(tree);
-    tree_door_init(&door, tree);
+    tree_session_init(&session, tree);
     return tree == NULL;
 }
 
 static int teardown(void **state)
 {
-    tree_door_close(&door);
+    tree_session_close(&session);
     tree_destroy(tree);
     return 0;
 }
@@ -94,7 +94,7 @@ static struct tree_node *find(const char *path)
 static struct tree_handle *opened(struct tree_node *node, unsigned how)
 {
     struct tree_handle *h = NULL;
-    assert_int_equal(tree_open(&door, node, how, &h), 0);
+    assert_int_equal(tree_open(&session, node, how, &h), 0);
     return h;
 }
 
@@ -155,8 +155,8 @@ static void a_read_only_file_cannot_be_opened_for_writing(void **state)
     struct tree_handle *h;
     struct tree_node *node = tree_file_ro(root, "ro", thing_read, &t);
     assert_int_equal(tree_stat(node).mode, 0444);
-    assert_int_equal(tree_open(&door, node, TREE_WRITE, &h), -EACCES);
-    assert_int_equal(tree_open(&door, node, TREE_READ | TREE_WRITE, &h), -EACCES);
+    assert_int_equal(tree_open(&session, node, TREE_WRITE, &h), -EACCES);
+    assert_int_equal(tree_open(&session, node, TREE_READ | TREE_WRITE, &h), -EACCES);
     assert_int_equal(t.reads, 0);
 }
 
@@ -166,7 +166,7 @@ static void a_write_only_file_cannot_be_opened_for_reading(void **state)
     struct tree_handle *h;
     struct tree_ops ops = {.write = thing_write};
     struct tree_node *node = tree_file(root, "wo", 0200, &ops, &t);
-    assert_int_equal(tree_open(&door, node, TREE_READ, &h), -EACCES);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &h), -EACCES);
     assert_int_equal(tree_write(opened(node, TREE_WRITE), "x", 1), 0);
     assert_int_equal(t.writes, 1);
 }
@@ -189,7 +189,7 @@ static void a_symlink_keeps_its_target_and_is_not_opened(void **state)
     assert_string_equal(tree_target(node), "cores/0");
     assert_int_equal(tree_stat(node).kind, TREE_LINK);
     assert_int_equal(tree_stat(node).mode, 0777);
-    assert_int_equal(tree_open(&door, node, TREE_READ, &h), -ELOOP);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &h), -ELOOP);
     assert_null(tree_target(root));
 }
 
@@ -369,9 +369,9 @@ static void an_error_of_the_read_callback_is_the_error_of_the_open(void **state)
     static struct thing t = {.read_result = -ENODEV};
     struct tree_handle *h;
     struct tree_node *node = tree_file_ro(root, "f", thing_read, &t);
-    assert_int_equal(tree_open(&door, node, TREE_READ, &h), -ENODEV);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &h), -ENODEV);
     t.read_result = 5;  // no errno: the callback's mistake
-    assert_int_equal(tree_open(&door, node, TREE_READ, &h), -EIO);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &h), -EIO);
     assert_int_equal(tree_usage(tree).handles, 0);
     assert_int_equal(tree_usage(tree).snapshot_bytes, 0);
 }
@@ -386,7 +386,7 @@ static void a_text_takes_its_limit_and_over_it_the_open_fails(void **state)
     assert_int_equal(tree_read(h, 0, SIZE_MAX, &data), TREE_SNAPSHOT_BYTES_MAX);
     tree_close(h);
     t.fill_bytes++;
-    assert_int_equal(tree_open(&door, node, TREE_READ, &h), -EFBIG);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &h), -EFBIG);
     assert_int_equal(tree_usage(tree).snapshots_refused, 1);
 }
 
@@ -399,7 +399,7 @@ static void all_snapshots_together_are_bounded_and_a_close_makes_room(void **sta
     for (unsigned i = 0; i < ARRAY_LEN(some); i++)
         some[i] = opened(node, TREE_READ);
     assert_int_equal(tree_usage(tree).snapshot_bytes, TREE_SNAPSHOTS_BYTES_MAX);
-    assert_int_equal(tree_open(&door, other, TREE_READ, &h), -ENOBUFS);
+    assert_int_equal(tree_open(&session, other, TREE_READ, &h), -ENOBUFS);
     tree_close(some[3]);
     assert_reads(opened(other, TREE_READ), "value 0\n");
 }
@@ -411,12 +411,12 @@ static void handles_are_bounded_and_counted(void **state)
     struct tree_node *node = tree_file(root, "f", 0644, &thing_ops, &t);
     for (int i = 0; i < TREE_HANDLES_MAX; i++)
         last = opened(node, TREE_WRITE);
-    assert_int_equal(tree_open(&door, node, TREE_WRITE, &h), -ENFILE);
+    assert_int_equal(tree_open(&session, node, TREE_WRITE, &h), -ENFILE);
     assert_int_equal(tree_usage(tree).handles_refused, 1);
     tree_close(last);
     opened(node, TREE_WRITE);
     assert_int_equal(tree_usage(tree).handles, TREE_HANDLES_MAX);
-    tree_door_close(&door);
+    tree_session_close(&session);
     assert_int_equal(tree_usage(tree).handles, 0);
 }
 
@@ -517,7 +517,7 @@ static void who_holds_a_removed_file_reads_on_and_the_last_close_releases(void *
     assert_int_equal(t.writes, 0);
     assert_ptr_equal(tree_by_id(tree, id), node);
     assert_int_equal(tree_stat(node).links, 0);
-    assert_int_equal(tree_open(&door, node, TREE_READ, &none), -ENOENT);
+    assert_int_equal(tree_open(&session, node, TREE_READ, &none), -ENOENT);
     tree_close(a);
     assert_int_equal(t.releases, 0);
     tree_close(b);
@@ -663,7 +663,7 @@ static void files_have_no_listing_and_directories_no_text(void **state)
     assert_false(tree_next(h, &pos, &e));
     assert_int_equal(tree_list(dir), 0);
     assert_int_equal(tree_read(dir, 0, 100, &data), 0);
-    assert_int_equal(tree_open(&door, root, TREE_WRITE, &h), -EACCES);
+    assert_int_equal(tree_open(&session, root, TREE_WRITE, &h), -EACCES);
 }
 
 // ---- streams

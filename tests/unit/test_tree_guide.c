@@ -27,26 +27,26 @@
 #include <unistd.h>
 
 #include "c10m/tree.h"
-#include "tree/door.h"
+#include "tree/access.h"
 #include "unit/check.h"
 
 enum { LINES = 5000, MANY = 20000 };
 
 static struct tree *tree;
 static struct tree_node *root;
-static struct tree_door door;
+static struct tree_session session;
 
 static int setup(void **state)
 {
     tree = tree_create();
     root = tree_root(tree);
-    tree_door_init(&door, tree);
+    tree_session_init(&session, tree);
     return tree == NULL;
 }
 
 static int teardown(void **state)
 {
-    tree_door_close(&door);
+    tree_session_close(&session);
     tree_destroy(tree);
     return 0;
 }
@@ -88,7 +88,7 @@ static int lines_read(struct tree_out *out, void *data)
 static struct tree_handle *opened(struct tree_node *node, unsigned how)
 {
     struct tree_handle *h = NULL;
-    assert_int_equal(tree_open(&door, node, how, &h), 0);
+    assert_int_equal(tree_open(&session, node, how, &h), 0);
     return h;
 }
 
@@ -140,7 +140,7 @@ static void a_read_only_entry_takes_one_call(void **state)
     struct tree_handle *h;
     assert_shows(file, "value 3\n");
     assert_int_equal(tree_stat(file).mode, 0444);
-    assert_int_equal(tree_open(&door, file, TREE_WRITE, &h), -EACCES);
+    assert_int_equal(tree_open(&session, file, TREE_WRITE, &h), -EACCES);
 }
 
 static void a_directory_holds_others(void **state)
@@ -458,7 +458,7 @@ static int opens_as(struct tree_node *node, uint32_t uid, int times)
 {
     struct tree_handle *h;
     int n = 0;
-    while (n < times && tree_open_as(&door, node, TREE_WRITE, uid, &h) == 0)
+    while (n < times && tree_open_as(&session, node, TREE_WRITE, uid, &h) == 0)
         n++;
     return n;
 }
@@ -469,15 +469,15 @@ static void a_user_has_so_many_handles_and_root_the_last(void **state)
     struct tree_handle *h;
     struct tree_node *f = tree_file(root, "f", 0222, &number_ops, &value);
     assert_int_equal(opens_as(f, 1000, TREE_HANDLES_MAX), TREE_HANDLES_USER_MAX);
-    assert_int_equal(tree_open_as(&door, f, TREE_WRITE, 1000, &h), -EMFILE);
+    assert_int_equal(tree_open_as(&session, f, TREE_WRITE, 1000, &h), -EMFILE);
     assert_int_equal(tree_usage(tree).handles_refused, 2);
     int others = 0;
     for (uint32_t uid = 2000; uid < 2010; uid++)
         others += opens_as(f, uid, TREE_HANDLES_MAX);
     assert_int_equal(others, TREE_HANDLES_MAX - TREE_HANDLES_ROOT - TREE_HANDLES_USER_MAX);
-    assert_int_equal(tree_open_as(&door, f, TREE_WRITE, 3000, &h), -ENFILE);
+    assert_int_equal(tree_open_as(&session, f, TREE_WRITE, 3000, &h), -ENFILE);
     assert_int_equal(opens_as(f, 0, TREE_HANDLES_MAX), TREE_HANDLES_ROOT);
-    assert_int_equal(tree_open(&door, f, TREE_WRITE, &h), -ENFILE);
+    assert_int_equal(tree_open(&session, f, TREE_WRITE, &h), -ENFILE);
 }
 
 static int full_read(struct tree_out *out, void *data)
@@ -495,12 +495,12 @@ static void texts_of_others_leave_room_for_roots(void **state)
     struct tree_node *f = tree_file_ro(root, "full", full_read, NULL);
     struct tree_handle *h;
     for (int i = 0; i < ALL / TREE_SNAPSHOT_BYTES_MAX; i++)
-        assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), 0);
-    assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), -ENOBUFS);
-    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), 0);
-    assert_int_equal(tree_open_as(&door, f, TREE_READ, 1000, &h), -ENOBUFS);
-    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), 0);
-    assert_int_equal(tree_open_as(&door, f, TREE_READ, 0, &h), -ENOBUFS);
+        assert_int_equal(tree_open_as(&session, f, TREE_READ, 1000, &h), 0);
+    assert_int_equal(tree_open_as(&session, f, TREE_READ, 1000, &h), -ENOBUFS);
+    assert_int_equal(tree_open_as(&session, f, TREE_READ, 0, &h), 0);
+    assert_int_equal(tree_open_as(&session, f, TREE_READ, 1000, &h), -ENOBUFS);
+    assert_int_equal(tree_open_as(&session, f, TREE_READ, 0, &h), 0);
+    assert_int_equal(tree_open_as(&session, f, TREE_READ, 0, &h), -ENOBUFS);
 }
 
 // Users come and go, in any order and with numbers that share places in the table.
@@ -520,9 +520,9 @@ static void handles_are_counted_for_each_of_many_users(void **state)
             continue;
         }
         uid[i] = 1 + (uint32_t)(random >> 32) % 64 * 2048;
-        assert_int_equal(tree_open_as(&door, f, TREE_WRITE, uid[i], &held[i]), 0);
+        assert_int_equal(tree_open_as(&session, f, TREE_WRITE, uid[i], &held[i]), 0);
     }
-    tree_door_close(&door);
+    tree_session_close(&session);
     assert_int_equal(opens_as(f, 2049, TREE_HANDLES_MAX), TREE_HANDLES_USER_MAX);
     memset(held, 0, sizeof(held));
 }

@@ -14,7 +14,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/text.h"
-#include "ctl/doors/frames.h"
+#include "ctl/local/frames.h"
 
 enum {
     CLIENT_TIMEOUT_MS = 5000,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/corelocks.h"
-#include "ctl/doors/mountpoint.h"
+#include "ctl/local/mountpoint.h"
 #include "server/server_check.h"
 
 enum { PATH_BYTES = 2 * CONF_PATH_BYTES };

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ctl/doors/mountpoint.h"
+#include "ctl/local/mountpoint.h"
 #include "server/server_check.h"
 
 // connect_to: returns 0 if a process listens on the socket, or errno.

@@ -13,7 +13,7 @@
 #pragma once
 #include "ctl/event_loop.h"
 #include "server/server.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum {
     DUMP_NAME_BYTES = 32,

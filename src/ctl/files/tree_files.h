@@ -15,7 +15,7 @@
 #include "server/server.h"
 #include "server/stalls.h"
 #include "server/verdict.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum {
     CTL_LOOK_MS = 20,         // ms between two calls of ctl_tree_look()

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "c10m/tree.h"
-#include "ctl/doors/tree_walk.h"
 #include "ctl/http/web_serve.h"
+#include "ctl/local/tree_walk.h"
 
 static int hex(char c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // web_path.h: resolves the path of a request to an entry of the tree.
 #pragma once
-#include "tree/door.h"
+#include "tree/access.h"
 
 // web_path_decode: writes the decoded names of `raw` ("", "/", "/a/b%20c/") to out[0..room),
 // separated by single /. Returns 0, or -EINVAL: an escape is malformed, or is a control character

@@ -65,7 +65,7 @@ static int read_entry(struct web *w, const struct web_request *r, struct tree_no
 {
     if (!web_may(node, TREE_READ, root))
         return -EACCES;
-    int rc = tree_open_as(&w->door, node, TREE_READ, uid_of(root), &a->handle);
+    int rc = tree_open_as(&w->session, node, TREE_READ, uid_of(root), &a->handle);
     if (rc != 0)
         return rc;
     if (tree_stat(node).kind == TREE_DIR)
@@ -82,7 +82,7 @@ static int write_entry(struct web *w, const struct web_request *r, struct tree_n
         return -EISDIR;
     if (!web_may(node, TREE_WRITE, root))
         return -EACCES;
-    int rc = tree_open_as(&w->door, node, TREE_WRITE, uid_of(root), &a->handle);
+    int rc = tree_open_as(&w->session, node, TREE_WRITE, uid_of(root), &a->handle);
     if (rc != 0)
         return rc;
     rc = tree_write(a->handle, r->body == NULL ? "" : r->body, r->body_bytes);
@@ -107,7 +107,7 @@ void web_proc(struct web *w, const struct web_request *r, const char *raw, bool 
         return;
     }
     if (rc == 0)
-        rc = web_path_walk(w->door.tree, path, root, &node);
+        rc = web_path_walk(w->session.tree, path, root, &node);
     if (rc == 0 && raw[0] != '\0' && raw[strlen(raw) - 1] == '/' &&
         tree_stat(node).kind != TREE_DIR)
         rc = -ENOTDIR;

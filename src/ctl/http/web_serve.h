@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// web_serve.h: the requests of the HTTP door and their answers, independent of the transport
-// (http_door.h):
+// web_serve.h: the requests to the control interface over HTTP and their answers, independent of
+// the transport (control_http.h):
 //
 //     request --> web_serve --> /proc/PATH: the tree (web_proc.c) | /metrics (metrics.h)
 //                             | /history: the last hour as JSON (server/history.h)
@@ -16,7 +16,7 @@
 #pragma once
 #include "base/text.h"
 #include "conf/conf.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum {
     WEB_PATH_BYTES_MAX = 4096,             // path of a request, decoded or not
@@ -68,7 +68,7 @@ struct ctl_shown;
 
 // web: the data of the routes. An empty `token` means that none is required.
 struct web {
-    struct tree_door door;
+    struct tree_session session;
     const char *name;  // name of this server, accepted as Host
     char token[CONF_TOKEN_BYTES_MAX + 1];
     const struct web_static *statics;

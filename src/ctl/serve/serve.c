@@ -11,14 +11,14 @@
 #include "base/signals.h"
 #include "c10m/tree.h"
 #include "ctl/cli/cmd_plan.h"
-#include "ctl/doors/door_counters.h"
-#include "ctl/doors/fuse_door.h"
-#include "ctl/doors/socket_door.h"
 #include "ctl/dump/dump_files.h"
 #include "ctl/event_loop.h"
 #include "ctl/files/tree_files.h"
-#include "ctl/http/http_door.h"
+#include "ctl/http/control_http.h"
 #include "ctl/http/web_static.h"
+#include "ctl/local/control_counters.h"
+#include "ctl/local/control_socket.h"
+#include "ctl/local/fuse_mount.h"
 #include "ctl/metrics/metrics.h"
 #include "ctl/metrics/statsd.h"
 #include "ctl/metrics/telemetry_commands.h"
@@ -29,7 +29,7 @@
 #include "server/server_check.h"
 #include "server/server_log.h"
 #include "server/wall_clock.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 static_assert((int)HISTORY_JSON_BYTES_MAX <= (int)WEB_TEXT_BYTES_MAX,
               "GET /history of 64 workers must fit into an answer");
@@ -114,8 +114,8 @@ static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, con
     return fuse;
 }
 
-// open_http: sets *http to the HTTP door; NULL: it is off, or its address is unavailable, and the
-// server runs without it. Returns 0, or -1 if the token cannot be read.
+// open_http: sets *http to the control interface over HTTP; NULL: it is off, or its address is
+// unavailable, and the server runs without it. Returns 0, or -1 if the token cannot be read.
 static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ctl_http **http,
                      struct err *err)
 {
@@ -144,7 +144,7 @@ static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ct
     return 0;
 }
 
-// open_socket: sets *sock to the socket door; NULL: it is off or failed. Returns 0, or -1 if
+// open_socket: sets *sock to the control socket; NULL: it is off or failed. Returns 0, or -1 if
 // another server uses the socket.
 static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
                        struct ctl_sock **sock, struct err *err)
@@ -218,35 +218,36 @@ static void on_wall(void *arg, uint64_t periods)
     server_wall_follow(arg);
 }
 
-// doors: the tree and its socket. They open before the server starts, so that a second server with
-// the same socket fails before it has changed anything.
-struct doors {
+// control: the tree, its socket and its dumps. They open before the server starts, so that a second
+// server with the same socket fails before it has changed anything.
+struct control {
     struct tree *tree;
     struct ctl_sock *sock;
     struct ctl_dump *dump;  // released after the last reader has closed
 };
 
-static int doors_open(struct doors *d, struct ctl_loop *loop, const struct conf *c, struct err *err)
+static int control_open(struct control *k, struct ctl_loop *loop, const struct conf *c,
+                        struct err *err)
 {
     mkdir(c->control.run_dir, 0755);  // if this fails, opening the socket fails and is logged
-    *d = (struct doors){.tree = tree_create()};
-    if (d->tree == NULL)
+    *k = (struct control){.tree = tree_create()};
+    if (k->tree == NULL)
         return err_set(err, "no memory for the tree");
-    if (open_socket(loop, d->tree, c, &d->sock, err) != 0)
+    if (open_socket(loop, k->tree, c, &k->sock, err) != 0)
         return -1;
-    if (ctl_doors_add(d->tree, d->sock) != 0)
-        return err_set(err, "control tree: %s", tree_error(tree_root(d->tree)));
+    if (ctl_counters_add(k->tree, k->sock) != 0)
+        return err_set(err, "control tree: %s", tree_error(tree_root(k->tree)));
     return 0;
 }
 
 // Call it before the server stops, because the entries access the server. A second call does
 // nothing.
-static void doors_close(struct doors *d)
+static void control_close(struct control *k)
 {
-    ctl_sock_stop(d->sock);
-    ctl_dump_stop(d->dump);
-    tree_destroy(d->tree);
-    *d = (struct doors){NULL, NULL, NULL};
+    ctl_sock_stop(k->sock);
+    ctl_dump_stop(k->dump);
+    tree_destroy(k->tree);
+    *k = (struct control){NULL, NULL, NULL};
 }
 
 // pushed: the objects to be informed of changed keys.
@@ -300,11 +301,11 @@ static int cores_take(const struct server_params *p, const struct conf *c, int *
 }
 
 static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
-                 struct doors *doors, const char *version, struct err *err)
+                 struct control *control, const char *version, struct err *err)
 {
     struct ctl_loop *loop = to->loop;
     const struct conf *c = from->conf;
-    struct tree *tree = doors->tree;
+    struct tree *tree = control->tree;
     struct ctl_shown shown = {.server = s, .conf = c, .version = version, .tree = tree};
     const struct ctl_steering_params sp = {loop,       s,          &shown,      from->conf,
                                            from->file, from->sets, from->n_sets};
@@ -317,8 +318,8 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
     if (rc == 0 && ctl_steering_fill(steering, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0) {
-        doors->dump = ctl_dump_start(loop, tree, s, c->control.dump_ring, err);
-        rc = doors->dump == NULL ? -1 : 0;
+        control->dump = ctl_dump_start(loop, tree, s, c->control.dump_ring, err);
+        rc = control->dump == NULL ? -1 : 0;
     }
     if (rc == 0)
         rc = ctl_loop_timer(loop, CTL_LOOK_MS, on_look, &looked, err) < 0 ? -1 : 0;
@@ -348,7 +349,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         ctl_telemetry_stop();
     }
     to->steering = NULL;
-    doors_close(doors);
+    control_close(control);
     ctl_steering_free(steering);
     ctl_tree_close(&shown);
     return rc;
@@ -359,7 +360,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     static struct ctl_loop loop;
     struct signaled to = {&loop, NULL, 0};
     const struct conf *c = from->conf;
-    struct doors doors = {NULL, NULL, NULL};
+    struct control control = {NULL, NULL, NULL};
     struct err err = {.text = ""};
     struct device_locks devices = {.n = 0};
     int cores_fd = -1;
@@ -367,7 +368,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &to, &err);
     if (rc == 0)
-        rc = doors_open(&doors, &loop, c, &err);
+        rc = control_open(&control, &loop, c, &err);
     if (rc == 0)
         rc = cores_take(p, c, &cores_fd, &err);
     if (rc == 0)
@@ -378,14 +379,14 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
         struct server *s = server_start(p, &err);
-        rc = s == NULL ? -1 : serve(&to, s, from, &doors, version, &err);
+        rc = s == NULL ? -1 : serve(&to, s, from, &control, version, &err);
         // Further signals stay pending, so that the release of all resources is not interrupted.
         if (s != NULL) {
             ctl_stop_workers(s, c->control.run_dir);
             server_stop(s);
         }
     }
-    doors_close(&doors);
+    control_close(&control);
     device_locks_release(&devices);
     if (cores_fd >= 0)
         close(cores_fd);

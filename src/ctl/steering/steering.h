@@ -15,7 +15,7 @@
 #include "ctl/files/tree_files.h"
 #include "server/orders.h"
 #include "server/server.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum { STEERING_LINE_BYTES = 512 };  // length of one order
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The doors of one tree: the mount, the control socket and HTTP show the same bytes, refuse the same users, and
+# The control interfaces of one tree: the mount, the control socket and HTTP show the same bytes, refuse the same users, and
 # work each without the others; the commands that use the socket.
 . "$(dirname "$0")/lib.sh"
 SOCKET=$TMP/run/control.sock
@@ -11,7 +11,7 @@ LOOK=$TMP/c10m
 
 cat >"$TMP/conf" <<CONF
 [control]
-name = doors$$
+name = control$$
 run_dir = $TMP/run
 mount = $TREE
 drain_s = 0
@@ -33,9 +33,9 @@ port = 80
 root = $TMP/site
 CONF
 
-# A door is a name here, a function read_NAME PATH, and refused_read_NAME PATH, refused_write_NAME PATH: it refuses
+# An interface is a name here, a function read_NAME PATH, and refused_read_NAME PATH, refused_write_NAME PATH: it refuses
 # user nobody.
-DOORS="mount socket http"
+INTERFACES="mount socket http"
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 denied() {  # denied COMMAND...: fails, and says why
     local said
@@ -51,11 +51,11 @@ refused_read_http() { [ "$(inside curl -s -m 20 -o /dev/null -w '%{http_code}' "
 refused_write_mount() { denied nobody bash -c 'echo 1 >"$1"' x "$TREE/$1"; }
 refused_write_socket() { denied nobody "$LOOK" write "$1" 1; }
 
-same() {  # same PATH: the same bytes from every door
-    local door
-    for door in $DOORS; do
-        "read_$door" "$1" >"$TMP/read.$door" || { echo "$door: $1"; return 1; }
-        [ -s "$TMP/read.$door" ] && cmp "$TMP/read.${DOORS%% *}" "$TMP/read.$door" || { echo "$door: $1"; return 1; }
+same() {  # same PATH: the same bytes from every interface
+    local via
+    for via in $INTERFACES; do
+        "read_$via" "$1" >"$TMP/read.$via" || { echo "$via: $1"; return 1; }
+        [ -s "$TMP/read.$via" ] && cmp "$TMP/read.${INTERFACES%% *}" "$TMP/read.$via" || { echo "$via: $1"; return 1; }
     done
 }
 same_lists() {  # every directory of the mount has the same names behind the socket
@@ -69,15 +69,15 @@ same_lists() {  # every directory of the mount has the same names behind the soc
 }
 same_modes() { diff <(find "$TREE" -mindepth 1 -maxdepth 1 -printf '%M %U %G %f\n' | sort) \
     <("$LOOK" ls -l | awk '{ sub("/$", "", $6); print $1, $2, $3, $6 }' | sort); }
-refused_everywhere() {  # refused_everywhere read|write TEST...: what others may not, they may not through any door
-    local how=$1 door path n=0
+refused_everywhere() {  # refused_everywhere read|write TEST...: what others may not, they may not through any interface
+    local how=$1 via path n=0
     shift
     find "$TREE" -type f "$@" -printf '%P\n' >"$TMP/shut"
     while read -r path; do
         n=$((n + 1))
-        for door in $DOORS; do
-            [ "$how $door" != "write http" ] || continue  # HTTP writes nothing without a token at all
-            "refused_${how}_$door" "$path" || { echo "$door: $path"; return 1; }
+        for via in $INTERFACES; do
+            [ "$how $via" != "write http" ] || continue  # HTTP writes nothing without a token at all
+            "refused_${how}_$via" "$path" || { echo "$via: $path"; return 1; }
         done
     done < <(head -n 20 "$TMP/shut")
     [ "$n" -gt 0 ]
@@ -91,7 +91,7 @@ says() {  # says STATUS TEXT COMMAND...
 
 claim "the server starts" start_server
 for path in version config mem/ledger ports/lone/driver ports/lone/mac apps/web/files; do
-    claim "$path: the same bytes from $DOORS" same "$path"
+    claim "$path: the same bytes from $INTERFACES" same "$path"
 done
 claim "the same names in every directory" same_lists
 claim "the same modes and owners" same_modes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuse_door.h: the FUSE door: the tree as a mounted file system. The control loop serves it; there
-// is no separate thread.
+// fuse_mount.h: the FUSE mount: the tree as a file system. The control loop serves it; there is
+// no separate thread.
 //
 //     reader --> kernel --> /dev/fuse --> ctl_loop --> tree (lookup, open = snapshot, read, write)
 //                                            ^--> eventfd: the next piece of a stream that is read
@@ -14,7 +14,7 @@
 #pragma once
 #include "base/err.h"
 #include "ctl/event_loop.h"
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum {
     FUSE_REQUESTS_A_WAKE = 16,                          // answered before other sources are served

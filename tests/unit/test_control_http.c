@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims about the HTTP door, tried through libmicrohttpd on the real loop: this process is the
-// server and, at the other ends of socket pairs, its clients.
+// Claims about the control interface over HTTP, tried through libmicrohttpd on the real loop: this
+// process is the server and, at the other ends of socket pairs, its clients.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/http/http_door.h"
-#include "ctl/http/http_door_conn.h"
+#include "ctl/http/control_http.h"
+#include "ctl/http/control_http_conn.h"
 #include "ctl/http/web_auth.h"
 #include "ctl/http/web_path.h"
 #include "ctl/http/web_static.h"
@@ -455,13 +455,13 @@ static void limits_of_the_tree_are_503(void **state)
 static void strangers_do_not_get_at_what_is_kept_for_root(void **state)
 {
     struct tree_handle *h;
-    struct tree_door mine;
-    tree_door_init(&mine, tree);
+    struct tree_session mine;
+    tree_session_init(&mine, tree);
     for (int i = 0; i < TREE_HANDLES_USER_MAX; i++)
         assert_int_equal(
             tree_open_as(&mine, tree_lookup(root, "slow"), TREE_READ, WEB_UID_NOBODY, &h), 0);
     expect_status("/proc/long", 503);
-    tree_door_close(&mine);
+    tree_session_close(&mine);
     expect_status("/proc/long", 200);
 }
 
@@ -909,7 +909,7 @@ static void a_file_may_go_while_it_is_sent(void **state)
 }
 
 // One that is asked later, one that is asked at once, one whose client does not read.
-static void the_door_closes_in_the_middle_of_streams(void **state)
+static void the_server_stops_in_the_middle_of_streams(void **state)
 {
     static const char *const paths[] = {"never", "slow", "endless", "never", "slow"};
     int fds[ARRAY_LEN(paths)];
@@ -994,7 +994,7 @@ int main(void)
         T(a_client_that_has_ended_is_not_waited_for),
         T(clients_that_go_in_the_middle_leave_nothing_behind),
         T(a_file_may_go_while_it_is_sent),
-        T(the_door_closes_in_the_middle_of_streams),
+        T(the_server_stops_in_the_middle_of_streams),
         T(an_address_in_use_is_told),
         cmocka_unit_test(only_the_token_is_the_token),
         cmocka_unit_test_setup_teardown(without_the_token_nothing_is_told, setup_token, teardown),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/conversation.h"
+#include "ctl/local/conversation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 void talk_init(struct talk *k, struct tree *t, const struct ctl_who *who,
                struct talk_counts *counts)
 {
-    tree_door_init(&k->door, t);
+    tree_session_init(&k->session, t);
     k->who = who;
     k->counts = counts;
     k->state = TALK_HELLO;
@@ -18,7 +18,7 @@ void talk_init(struct talk *k, struct tree *t, const struct ctl_who *who,
 
 void talk_fini(struct talk *k)
 {
-    tree_door_close(&k->door);
+    tree_session_close(&k->session);
     k->handle = NULL;
     k->state = TALK_OVER;
 }
@@ -91,7 +91,7 @@ static void data_frame(struct talk *k, size_t n)
 static int find(struct talk *k, const struct wire_request *r, bool follow, unsigned want,
                 struct tree_node **node)
 {
-    const int rc = ctl_walk(k->door.tree, k->who, r->path, r->path_bytes, follow, node);
+    const int rc = ctl_walk(k->session.tree, k->who, r->path, r->path_bytes, follow, node);
     if (rc != 0 || want == 0)
         return rc;
     const struct tree_stat s = tree_stat(*node);
@@ -137,7 +137,7 @@ static int do_list(struct talk *k, const struct wire_request *r)
     if (rc == 0 && !ctl_may(k->who, &s, MAY_READ | MAY_SEARCH))
         rc = -EACCES;
     if (rc == 0)
-        rc = tree_open_as(&k->door, node, TREE_READ, k->who->uid, &k->handle);
+        rc = tree_open_as(&k->session, node, TREE_READ, k->who->uid, &k->handle);
     if (rc != 0)
         return rc;
     rc = tree_list(k->handle);
@@ -157,7 +157,7 @@ static int do_read(struct talk *k, const struct wire_request *r)
     if (rc == 0 && tree_stat(node).kind == TREE_DIR)
         rc = -EISDIR;
     if (rc == 0)
-        rc = tree_open_as(&k->door, node, TREE_READ, k->who->uid, &k->handle);
+        rc = tree_open_as(&k->session, node, TREE_READ, k->who->uid, &k->handle);
     if (rc != 0)
         return rc;
     k->offset = r->offset;
@@ -174,7 +174,7 @@ static int do_write(struct talk *k, const struct wire_request *r)
     if (rc == 0 && tree_stat(node).kind == TREE_DIR)
         rc = -EISDIR;
     if (rc == 0)
-        rc = tree_open_as(&k->door, node, TREE_WRITE, k->who->uid, &h);
+        rc = tree_open_as(&k->session, node, TREE_WRITE, k->who->uid, &h);
     if (rc != 0)
         return rc;
     rc = tree_write(h, r->data, r->data_bytes);
@@ -242,7 +242,7 @@ static void list_more(struct talk *k)
     uint64_t pos = k->listed;
     while (WIRE_DATA_BYTES_MAX - used >= WIRE_ENTRY_BYTES_MAX && tree_next(k->handle, &pos, &d)) {
         k->listed = pos;
-        const struct tree_node *node = tree_by_id(k->door.tree, d.id);
+        const struct tree_node *node = tree_by_id(k->session.tree, d.id);
         if (node == NULL)
             continue;  // removed after the listing was made
         const struct wire_entry e = entry_of(node, d.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/http/http_door.h"
+#include "ctl/http/control_http.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "c10m/tree.h"
-#include "ctl/http/http_door_conn.h"
+#include "ctl/http/control_http_conn.h"
 #include "ctl/http/peer_uid.h"
 
 uint64_t http_now_ms(void)
@@ -398,7 +398,7 @@ struct ctl_http *ctl_http_start(struct ctl_loop *loop, struct tree *t,
                           .metrics = p->metrics,
                           .history = p->history,
                           .metrics_arg = p->metrics_arg};
-    tree_door_init(&h->web.door, t);
+    tree_session_init(&h->web.session, t);
     snprintf(h->web.token, sizeof(h->web.token), "%s", p->token);
     if (start(h, p, e) == 0)
         return h;
@@ -436,7 +436,7 @@ void ctl_http_stop(struct ctl_http *h)
     fd_end(h, h->wake_fd, true);
     if (h->entry != NULL)
         tree_remove_node(h->entry);
-    tree_door_close(&h->web.door);
+    tree_session_close(&h->web.session);
     explicit_bzero(h->web.token, sizeof(h->web.token));
     free(h);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// door.h: the tree for a door (FUSE, socket, HTTP): find an entry, open it, read, write, list,
-// close. c10m/tree.h is the interface for code that adds entries. Control thread only.
+// access.h: the tree for its control interfaces (FUSE, socket, HTTP): find an entry, open it, read,
+// write, list, close. c10m/tree.h is the interface for code that adds entries. Control thread only.
 //
 //     tree_lookup, tree_by_id --> node --tree_open--> handle --> tree_read, tree_write, tree_list
 //                                                        |
-//                                                   tree_close, tree_door_close
+//                                                   tree_close, tree_session_close
 //
-// The door checks permissions (tree_stat() has mode, owner and group); the tree does not know the
-// user.
+// The interface checks permissions (tree_stat() has mode, owner and group); the tree does not know
+// the user.
 #pragma once
 #include <sys/queue.h>
 #include <sys/types.h>
@@ -23,7 +23,7 @@ enum tree_kind { TREE_DIR, TREE_FILE, TREE_LINK };
 enum { TREE_READ = 1, TREE_WRITE = 2 };  // access of a handle
 
 enum {
-    TREE_HANDLES_MAX = 1024,                       // open at a time, over all doors
+    TREE_HANDLES_MAX = 1024,                       // open at a time, over all interfaces
     TREE_HANDLES_USER_MAX = 256,                   // of one user; root has no such limit
     TREE_HANDLES_ROOT = 64,                        // of TREE_HANDLES_MAX, reserved for root
     TREE_SNAPSHOTS_BYTES_MAX = 256 * 1024 * 1024,  // held by all handles together
@@ -56,8 +56,8 @@ struct tree_dirent {
     const char *name;
 };
 
-// tree_door: the handles of one door.
-struct tree_door {
+// tree_session: the handles that one client or one interface holds open.
+struct tree_session {
     struct tree *tree;
     LIST_HEAD(tree_handle_list, tree_handle) handles;
 };
@@ -66,7 +66,7 @@ struct tree_door {
 // memory.
 struct tree *tree_create(void);
 
-// tree_destroy: removes every entry and frees the tree. All doors are closed before. NULL: does
+// tree_destroy: removes every entry and frees the tree. All sessions are closed before. NULL: does
 // nothing.
 void tree_destroy(struct tree *t);
 
@@ -94,25 +94,26 @@ bool tree_streams(const struct tree_node *node);
 // tree_text: the text of `out`, for renderers that use base/text.h.
 struct text *tree_text(struct tree_out *out);
 
-// tree_door_init: makes a door of t without handles. tree_door_close: closes all its handles.
-void tree_door_init(struct tree_door *door, struct tree *t);
-void tree_door_close(struct tree_door *door);
+// tree_session_init: begins a session of t without handles. tree_session_close: closes all its
+// handles.
+void tree_session_init(struct tree_session *session, struct tree *t);
+void tree_session_close(struct tree_session *session);
 
 // tree_open: opens node for `how` (TREE_READ, TREE_WRITE or both). A file that is opened for
 // reading is rendered here; a stream is not. Returns 0 and *handle, or -ENOENT (removed), -EACCES
 // (no such callback, or writing to a directory), -ELOOP (symlink), -ENFILE (TREE_HANDLES_MAX),
 // -ENOBUFS (TREE_SNAPSHOTS_BYTES_MAX), -EFBIG, -ENOMEM, or the error of the read callback.
-int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
+int tree_open(struct tree_session *session, struct tree_node *node, unsigned how,
               struct tree_handle **handle);
 
 // tree_open_as: the same for user uid, whose handles are counted. Users other than root get at most
 // TREE_HANDLES_USER_MAX (-EMFILE) and none of the last TREE_HANDLES_ROOT (-ENFILE). tree_open()
 // opens as root.
-int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, uint32_t uid,
+int tree_open_as(struct tree_session *session, struct tree_node *node, unsigned how, uint32_t uid,
                  struct tree_handle **handle);
 
 // tree_reason: the reason that the last callback passed to tree_refuse(), one line; "" if there was
-// none or after tree_reason_clear(). A door shows it with the text of the error.
+// none or after tree_reason_clear(). An interface shows it with the text of the error.
 const char *tree_reason(void);
 void tree_reason_clear(void);
 
@@ -127,8 +128,8 @@ void tree_close(struct tree_handle *h);
 ssize_t tree_read(struct tree_handle *h, uint64_t off, size_t n, const char **data);
 
 // tree_idle: whether a stream has nothing to read until something happens: its last TREE_IDLE_CALLS
-// reads returned -EAGAIN in less than TREE_WORK_NS each, or next() returned TREE_LATER. A door then
-// reads again after TREE_IDLE_MS.
+// reads returned -EAGAIN in less than TREE_WORK_NS each, or next() returned TREE_LATER. An
+// interface then reads again after TREE_IDLE_MS.
 bool tree_idle(const struct tree_handle *h);
 
 // tree_lives: whether the stream reports events as they happen (it has returned TREE_LATER before),

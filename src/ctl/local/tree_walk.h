@@ -8,7 +8,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "tree/door.h"
+#include "tree/access.h"
 
 enum {
     WALK_LINKS_MAX = 16,     // symlinks followed for one path, then -ELOOP

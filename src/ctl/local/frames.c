@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/frames.h"
+#include "ctl/local/frames.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 // Every call does a bounded amount of work: it answers a short request, or makes one frame of a
 // longer answer. The rest waits until the client has received the earlier output.
 #pragma once
-#include "ctl/doors/frames.h"
-#include "ctl/doors/tree_walk.h"
+#include "ctl/local/frames.h"
+#include "ctl/local/tree_walk.h"
 
 enum talk_state { TALK_HELLO, TALK_IDLE, TALK_READ, TALK_LIST, TALK_OVER };
 
@@ -25,7 +25,7 @@ struct talk_counts {
 
 // talk: in[0..in_n): received bytes not processed yet; out[out_at..out_n): bytes to be sent.
 struct talk {
-    struct tree_door door;
+    struct tree_session session;
     const struct ctl_who *who;
     struct talk_counts *counts;
     enum talk_state state;

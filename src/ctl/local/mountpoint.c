@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/mountpoint.h"
+#include "ctl/local/mountpoint.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// door.c: handles, which readers and writers of entries hold, and what is read through them.
-#include "tree/door.h"
+// access.c: handles, which readers and writers of entries hold, and what is read through them.
+#include "tree/access.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -121,16 +121,16 @@ const char *tree_target(const struct tree_node *node)
     return node->target;
 }
 
-void tree_door_init(struct tree_door *door, struct tree *t)
+void tree_session_init(struct tree_session *session, struct tree *t)
 {
-    door->tree = t;
-    LIST_INIT(&door->handles);
+    session->tree = t;
+    LIST_INIT(&session->handles);
 }
 
-void tree_door_close(struct tree_door *door)
+void tree_session_close(struct tree_session *session)
 {
-    while (!LIST_EMPTY(&door->handles))
-        tree_close(LIST_FIRST(&door->handles));
+    while (!LIST_EMPTY(&session->handles))
+        tree_close(LIST_FIRST(&session->handles));
 }
 
 // text_begin, text_end: the handle's text is filled between these two calls. The limit is
@@ -219,13 +219,13 @@ static int handles_check(struct tree *t, uint32_t uid)
     return greedy ? -EMFILE : full ? -ENFILE : 0;
 }
 
-int tree_open(struct tree_door *door, struct tree_node *node, unsigned how,
+int tree_open(struct tree_session *session, struct tree_node *node, unsigned how,
               struct tree_handle **handle)
 {
-    return tree_open_as(door, node, how, 0, handle);
+    return tree_open_as(session, node, how, 0, handle);
 }
 
-int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, uint32_t uid,
+int tree_open_as(struct tree_session *session, struct tree_node *node, unsigned how, uint32_t uid,
                  struct tree_handle **handle)
 {
     struct tree *t = node->tree;
@@ -247,7 +247,7 @@ int tree_open_as(struct tree_door *door, struct tree_node *node, unsigned how, u
     h->node = node;
     h->uid = uid;
     h->how = how;
-    LIST_INSERT_HEAD(&door->handles, h, link);
+    LIST_INSERT_HEAD(&session->handles, h, link);
     if (node->kind == TREE_FILE && (how & TREE_READ) != 0 && node->ops.read != NULL)
         rc = snapshot(h);
     if (rc != 0) {

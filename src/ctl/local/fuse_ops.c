@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/fuse_ops.h"
+#include "ctl/local/fuse_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/doors/fuse_door.h"
+#include "ctl/local/fuse_mount.h"
 
 static_assert(FUSE_ROOT_ID == TREE_ROOT_ID, "ids are inode numbers");
 
-static struct tree_door *door_of(fuse_req_t req)
+static struct tree_session *session_of(fuse_req_t req)
 {
-    return &((struct ctl_fuse_door *)fuse_req_userdata(req))->door;
+    return &((struct ctl_fuse_files *)fuse_req_userdata(req))->session;
 }
 
 // node_of: the entry with this inode number. NULL: it was removed, and ENOENT was answered.
 static struct tree_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
-    struct tree_node *node = tree_by_id(door_of(req)->tree, ino);
+    struct tree_node *node = tree_by_id(session_of(req)->tree, ino);
     if (node == NULL)
         fuse_reply_err(req, ENOENT);
     return node;
@@ -107,7 +107,7 @@ static void open_as(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, u
     struct tree_node *node = node_of(req, ino);
     if (node == NULL)
         return;
-    int rc = tree_open_as(door_of(req), node, how, fuse_req_ctx(req)->uid, &h);
+    int rc = tree_open_as(session_of(req), node, how, fuse_req_ctx(req)->uid, &h);
     if (rc != 0) {
         fuse_reply_err(req, -rc);
         return;
@@ -155,7 +155,7 @@ static bool read_or_wait(fuse_req_t req, struct tree_handle *h, size_t size, off
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
                     struct fuse_file_info *fi)
 {
-    struct ctl_fuse_door *d = fuse_req_userdata(req);
+    struct ctl_fuse_files *d = fuse_req_userdata(req);
     if (read_or_wait(req, handle_of(fi), size, off))
         return;
     struct put_off *p = malloc(sizeof(*p));
@@ -168,7 +168,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
     d->wake(d->arg);
 }
 
-bool ctl_fuse_ops_resume(struct ctl_fuse_door *d)
+bool ctl_fuse_ops_resume(struct ctl_fuse_files *d)
 {
     struct put_off *p = TAILQ_FIRST(&d->put_off);
     if (p == NULL)
@@ -188,14 +188,14 @@ bool ctl_fuse_ops_resume(struct ctl_fuse_door *d)
     return !TAILQ_EMPTY(&d->put_off);
 }
 
-void ctl_fuse_ops_rested(struct ctl_fuse_door *d)
+void ctl_fuse_ops_rested(struct ctl_fuse_files *d)
 {
     TAILQ_CONCAT(&d->put_off, &d->resting, link);
     if (!TAILQ_EMPTY(&d->put_off))
         d->wake(d->arg);
 }
 
-void ctl_fuse_ops_drop(struct ctl_fuse_door *d)
+void ctl_fuse_ops_drop(struct ctl_fuse_files *d)
 {
     TAILQ_CONCAT(&d->put_off, &d->resting, link);
     for (struct put_off *p; (p = TAILQ_FIRST(&d->put_off)) != NULL; free(p)) {

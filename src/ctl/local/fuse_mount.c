@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/fuse_door.h"
+#include "ctl/local/fuse_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "ctl/doors/fuse_ops.h"
-#include "ctl/doors/mountpoint.h"
+#include "ctl/local/fuse_ops.h"
+#include "ctl/local/mountpoint.h"
 
 #define MOUNT_OPTIONS                                                                              \
     "-ofsname=c10m,subtype=c10m,default_permissions,allow_other,nosuid,nodev,noexec"
@@ -19,7 +19,7 @@
 struct ctl_fuse {
     struct ctl_loop *loop;
     struct ctl_mountpoint mountpoint;
-    struct ctl_fuse_door door;
+    struct ctl_fuse_files files;
     int wake_fd;  // eventfd, readable while reads of streams wait for their next piece
     int rest_fd;  // timer while a stream is idle; -1: none
     struct fuse_session *session;
@@ -73,7 +73,7 @@ static void on_rest(void *arg, uint64_t periods)
     (void)periods;
     ctl_loop_remove(f->loop, f->rest_fd);
     f->rest_fd = -1;
-    ctl_fuse_ops_rested(&f->door);
+    ctl_fuse_ops_rested(&f->files);
 }
 
 // If no timer can be created, idle streams continue at once.
@@ -83,25 +83,25 @@ static void rest(void *arg)
     if (f->rest_fd < 0)
         f->rest_fd = ctl_loop_timer(f->loop, TREE_IDLE_MS, on_rest, f, NULL);
     if (f->rest_fd < 0)
-        ctl_fuse_ops_rested(&f->door);
+        ctl_fuse_ops_rested(&f->files);
 }
 
 static void streams_ready(void *arg, uint32_t events)
 {
     struct ctl_fuse *f = arg;
     eventfd_t ignored;
-    if (!ctl_fuse_ops_resume(&f->door))
+    if (!ctl_fuse_ops_resume(&f->files))
         eventfd_read(f->wake_fd, &ignored);
 }
 
 static int streams_add(struct ctl_fuse *f, struct err *e)
 {
-    TAILQ_INIT(&f->door.put_off);
-    TAILQ_INIT(&f->door.resting);
+    TAILQ_INIT(&f->files.put_off);
+    TAILQ_INIT(&f->files.resting);
     f->rest_fd = -1;
-    f->door.wake = wake;
-    f->door.rest = rest;
-    f->door.arg = f;
+    f->files.wake = wake;
+    f->files.rest = rest;
+    f->files.arg = f;
     f->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (f->wake_fd < 0)
         return err_set(e, "%s: eventfd: %s", f->mountpoint.path, strerror(errno));
@@ -113,18 +113,18 @@ static int streams_add(struct ctl_fuse *f, struct err *e)
 
 static void streams_remove(struct ctl_fuse *f)
 {
-    ctl_fuse_ops_drop(&f->door);
+    ctl_fuse_ops_drop(&f->files);
     ctl_loop_remove(f->loop, f->rest_fd);
     ctl_loop_remove(f->loop, f->wake_fd);
     close(f->wake_fd);
 }
 
-static struct fuse_session *session_new(struct ctl_fuse_door *door, struct err *e)
+static struct fuse_session *session_new(struct ctl_fuse_files *files, struct err *e)
 {
     struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
     struct fuse_session *session = NULL;
     if (fuse_opt_add_arg(&args, "c10m") == 0 && fuse_opt_add_arg(&args, MOUNT_OPTIONS) == 0)
-        session = fuse_session_new(&args, &ctl_fuse_ops, sizeof(ctl_fuse_ops), door);
+        session = fuse_session_new(&args, &ctl_fuse_ops, sizeof(ctl_fuse_ops), files);
     fuse_opt_free_args(&args);
     if (session == NULL)
         err_set(e, "libfuse: no session: %s", said.text);
@@ -160,12 +160,12 @@ struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const cha
         return NULL;
     }
     f->loop = loop;
-    tree_door_init(&f->door.door, t);
+    tree_session_init(&f->files.session, t);
     if (ctl_mountpoint_prepare(&f->mountpoint, path, e) != 0)
         goto fail_free;
     if (streams_add(f, e) != 0)
         goto fail_mountpoint;
-    f->session = session_new(&f->door, e);
+    f->session = session_new(&f->files, e);
     if (f->session == NULL)
         goto fail_streams;
     if (session_mount(f, e) != 0)
@@ -194,7 +194,7 @@ void ctl_fuse_stop(struct ctl_fuse *f)
     fuse_session_unmount(f->session);
     fuse_session_destroy(f->session);
     free(f->buf.mem);
-    tree_door_close(&f->door.door);
+    tree_session_close(&f->files.session);
     ctl_mountpoint_undo(&f->mountpoint);
     free(f);
 }

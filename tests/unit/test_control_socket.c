@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims about the socket door: the protocol, what a conversation does with the tree, who may do
+// Claims about the control socket: the protocol, what a conversation does with the tree, who may do
 // what, and the socket itself with its limits.
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "ctl/cli/client.h"
-#include "ctl/doors/door_counters.h"
-#include "ctl/doors/socket_door.h"
-#include "ctl/doors/tree_walk.h"
+#include "ctl/local/control_counters.h"
+#include "ctl/local/control_socket.h"
+#include "ctl/local/tree_walk.h"
 #include "unit/check.h"
 
 enum {
@@ -701,7 +701,7 @@ static int setup_sock(void **state)
     if (setup_unserved(state) != 0)
         return -1;
     sock = ctl_sock_start(&loop, tree, path, &taken, &e);
-    return sock == NULL || ctl_doors_add(tree, sock) != 0;
+    return sock == NULL || ctl_counters_add(tree, sock) != 0;
 }
 
 static int teardown_sock(void **state)
@@ -904,7 +904,7 @@ static void connections_are_bounded(void **state)
 }
 
 // With no descriptor left nobody can be accepted, and that must not keep the loop busy.
-static void without_descriptors_the_door_waits(void **state)
+static void without_descriptors_the_listener_waits(void **state)
 {
     struct rlimit before, tight;
     const int waiting = connected();
@@ -1179,7 +1179,7 @@ static void a_server_that_hangs_does_not_hang_the_client(void **state)
     turn_until_clients(0);
 }
 
-static void what_the_door_did_is_in_the_tree(void **state)
+static void what_the_socket_did_is_in_the_tree(void **state)
 {
     const int fd = connected();
     send_request(fd, WIRE_READ, "control/doors");
@@ -1227,7 +1227,7 @@ int main(void)
         SOCK(who_has_said_all_is_answered_still),
         SOCK(idle_clients_are_left_after_a_while_and_those_that_wait_for_us_are_not),
         SOCK(connections_are_bounded),
-        SOCK(without_descriptors_the_door_waits),
+        SOCK(without_descriptors_the_listener_waits),
         SOCK(a_user_has_so_many_connections_and_no_more),
         SOCK(the_client_reads_lists_writes_and_tells_errors_in_words),
         SOCK(the_kernel_says_who_asks),
@@ -1240,7 +1240,7 @@ int main(void)
         SOCK(somebody_elses_file_is_left_at_the_stop),
         FILE_(without_a_server_the_client_says_so),
         SOCK(a_server_that_hangs_does_not_hang_the_client),
-        SOCK(what_the_door_did_is_in_the_tree),
+        SOCK(what_the_socket_did_is_in_the_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

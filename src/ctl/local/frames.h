@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // frames.h: the protocol of the control socket: encoding and decoding of requests and replies. No
-// side effects. docs/doors.md describes the protocol for authors of clients.
+// side effects. docs/control.md describes the protocol for authors of clients.
 //
 //     frame    payload_bytes:4  type:1  zero:3  payload     all numbers little-endian
 //     client   HELLO                          then one request at a time: STAT LIST READ WRITE

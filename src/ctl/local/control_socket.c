@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/socket_door.h"
+#include "ctl/local/control_socket.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -244,14 +244,14 @@ static void client_new(struct ctl_sock *s, int fd)
     close(fd);
 }
 
-// door_shut: disables the listener; otherwise waiting connections would keep the loop busy.
-static void door_shut(struct ctl_sock *s)
+// listener_shut: disables the listener; otherwise waiting connections would keep the loop busy.
+static void listener_shut(struct ctl_sock *s)
 {
     s->counts.failed++;
     s->deaf = ctl_loop_change(s->loop, s->fd, 0) == 0;
 }
 
-static void door_ready(void *arg, uint32_t events)
+static void listener_ready(void *arg, uint32_t events)
 {
     struct ctl_sock *s = arg;
     (void)events;
@@ -259,7 +259,7 @@ static void door_ready(void *arg, uint32_t events)
         const int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                door_shut(s);
+                listener_shut(s);
             return;
         }
         client_new(s, fd);
@@ -368,7 +368,7 @@ struct ctl_sock *ctl_sock_start(struct ctl_loop *loop, struct tree *t, const cha
     }
     if (file_make(s, taken, e) != 0)
         goto fail_close;
-    if (ctl_loop_add(loop, s->fd, EPOLLIN, door_ready, s, e) != 0)
+    if (ctl_loop_add(loop, s->fd, EPOLLIN, listener_ready, s, e) != 0)
         goto fail_file;
     s->timer = ctl_loop_timer(loop, SOCK_CHECK_MS, on_check, s, e);
     if (s->timer >= 0)

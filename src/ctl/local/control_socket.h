@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// socket_door.h: the socket door: the tree over a Unix stream socket, served by the control loop.
-// The commands `c10m cat`, `ls`, `write`, `watch` and others use it; it works without FUSE.
+// control_socket.h: the control socket: the tree over a Unix stream socket, served by the control
+// loop. The commands `c10m cat`, `ls`, `write`, `watch` and others use it; it works without FUSE.
 // frames.h has the encoding, conversation.h the protocol.
 //
 //     client --> connect --> accept: who is it (SO_PEERCRED, SO_PEERGROUPS)? --> struct talk -->
@@ -12,8 +12,8 @@
 // SOCK_IDLE_MS.
 #pragma once
 #include "base/err.h"
-#include "ctl/doors/conversation.h"
 #include "ctl/event_loop.h"
+#include "ctl/local/conversation.h"
 
 enum {
     SOCK_CLIENTS_MAX = 32,      // connections at the same time
@@ -26,7 +26,7 @@ enum {
     SOCK_PATH_BYTES = 108,  // Linux's limit, with the terminating zero
 };
 
-// sock_counts: counters of the door; talk: of all its conversations.
+// sock_counts: counters of the socket; talk: of all its conversations.
 struct sock_counts {
     uint64_t clients, accepted;           // now; since start
     uint64_t refused_full, refused_user;  // SOCK_CLIENTS_MAX, SOCK_CLIENTS_USER_MAX

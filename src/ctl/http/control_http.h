@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_door.h: the HTTP door: libmicrohttpd on the control loop, without a separate thread.
+// control_http.h: the tree over HTTP: libmicrohttpd on the control loop, without a separate thread.
 //
 //     client --> listener --> limits --> libmicrohttpd's epoll fd --> web_serve (web_serve.h)
 //                                           ^--> eventfd: work that continues at once: the next
 //                                                piece of a stream, requests already received
 //
-// The door never waits for a client: sockets are non-blocking, and an answer is sent as the client
-// accepts it. A client that neither completes a request nor accepts a byte for HTTP_TIMEOUT_S is
-// disconnected. A stream without data is tried again after HTTP_IDLE_MS. Reached limits are counted
-// in control/http.
+// The server never waits for a client: sockets are non-blocking, and an answer is sent as the
+// client accepts it. A client that neither completes a request nor accepts a byte for
+// HTTP_TIMEOUT_S is disconnected. A stream without data is tried again after HTTP_IDLE_MS. Reached
+// limits are counted in control/http.
 #pragma once
 #include <sys/socket.h>
 
@@ -30,7 +30,7 @@ enum {
     HTTP_ACCEPTS_A_WAKE = 8,
 };
 
-// ctl_http_params: the parameters. The strings and pages must outlive the door.
+// ctl_http_params: the parameters. The strings and pages must outlive the server.
 struct ctl_http_params {
     struct conf_endpoint at;  // port 0: no listener, only ctl_http_adopt()
     const char *name, *token;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_door_conn.h: the connections and requests of the HTTP door, shared by its files.
+// control_http_conn.h: the connections and requests of the control interface over HTTP, shared by
+// its files.
 #pragma once
 #include <microhttpd.h>
 #include <sys/queue.h>
 
 #include "base/addr.h"
-#include "ctl/http/http_door.h"
+#include "ctl/http/control_http.h"
 
 // http_conn: one connection; fd -1: the slot is free.
 struct http_conn {

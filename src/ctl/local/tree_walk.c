@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/tree_walk.h"
+#include "ctl/local/tree_walk.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ctl/doors/door_counters.h"
+#include "ctl/local/control_counters.h"
 
 #include <stdlib.h>
 
-struct doors {
+struct counted {
     struct tree *tree;
     const struct ctl_sock *sock;
 };
@@ -29,9 +29,9 @@ static void sock_lines(struct tree_out *out, const struct sock_counts *c)
     line(out, "socket_read_bytes", c->talk.read_bytes);
 }
 
-static int doors_read(struct tree_out *out, void *data)
+static int counters_read(struct tree_out *out, void *data)
 {
-    const struct doors *d = data;
+    const struct counted *d = data;
     const struct sock_counts c = ctl_sock_counts(d->sock);
     const struct tree_usage u = tree_usage(d->tree);
     if (d->sock != NULL)
@@ -46,13 +46,13 @@ static int doors_read(struct tree_out *out, void *data)
     return 0;
 }
 
-int ctl_doors_add(struct tree *t, const struct ctl_sock *sock)
+int ctl_counters_add(struct tree *t, const struct ctl_sock *sock)
 {
-    struct doors *d = malloc(sizeof(*d));
+    struct counted *d = malloc(sizeof(*d));
     if (d == NULL)
         return -1;
-    *d = (struct doors){t, sock};
-    const struct tree_ops ops = {.read = doors_read, .release = free};
+    *d = (struct counted){t, sock};
+    const struct tree_ops ops = {.read = counters_read, .release = free};
     if (tree_file(tree_root(t), "control/doors", 0444, &ops, d) != NULL)
         return 0;
     free(d);

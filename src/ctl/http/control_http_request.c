@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http_door_request.c: converts requests of libmicrohttpd to those of web_serve.h, and the answers
-// back.
+// control_http_request.c: converts requests of libmicrohttpd to those of web_serve.h, and the
+// answers back.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "c10m/tree.h"
-#include "ctl/http/http_door_conn.h"
+#include "ctl/http/control_http_conn.h"
 
 static enum web_method method_of(const char *name)
 {
