@@ -11,7 +11,7 @@ struct eal_params {
     unsigned main_cpu;        // the first Linux core: the calling thread is pinned to it as lcore 0
     unsigned workers;         // worker i is lcore i + 1 on worker_cpu[i]
     unsigned worker_cpu[EAL_WORKERS_MAX];
-    bool hugepages;                        // false: ordinary memory, no secondary process, slower
+    bool hugepages;                        // false: 4 KiB pages, no secondary process, slower
     uint64_t memory_bytes[EAL_NODES_MAX];  // packet memory per NUMA node; rounded up to pages
     const char *huge_dir;  // its hugetlbfs "2M" or "1G" is taken where it is mounted; may be NULL
     bool in_memory;        // no file on hugetlbfs: no secondary process, nothing stale

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hugefiles.h: the host's huge pages as far as EAL's share of them goes: how many are free, where
+// hugefiles.h: the host's hugepages as far as EAL's share of them goes: how many are free, where
 // they are mounted, and the files that a process leaves there.
 #pragma once
 #include "base/base.h"

@@ -133,7 +133,7 @@ const char *memif_rings_map(struct memif_rings *r, int fd, uint64_t bytes, uint6
     if (bytes > bytes_max || sum > bytes_max)
         return "the regions are too large for rings of rx_ring slots";
     if (!fix(fd))
-        return "a region must be a memfd of ordinary pages, sealed with F_SEAL_SHRINK";
+        return "a region must be a memfd of 4 KiB pages, sealed with F_SEAL_SHRINK";
     const char *wrong = wrong_size(fd, bytes);
     return wrong != NULL ? wrong : map(r, fd, bytes);
 }

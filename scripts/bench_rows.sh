@@ -98,7 +98,7 @@ row_lives() {
     say "lives: full connections that stay open for $LIFE s, begun at 1 M/s"
     figures lives load rate --rate 1M --life $LIFE --time-wait 1 --seconds $((3 * LIFE)) --quiet
 }
-# What a connection takes: of the server's pages 281 bytes, of the client's ordinary memory 32; the rest is for records,
+# What a connection takes: of the server's pages 281 bytes, of the client's 4 KiB pages 32; the rest is for records,
 # buffers and packets, and for Linux.
 row_max() {
     local kib n pages

@@ -75,8 +75,8 @@ void bench_pages(struct server_params *p, const char *name)
         return;
     p->pages = PAGES_NONE;
     fprintf(stderr,
-            "c10m bench %s: warning: %llu MiB of huge pages are not free (sysctl vm.nr_hugepages): "
-            "ordinary memory is used, the results are too low\n",
+            "c10m bench %s: warning: %llu MiB of hugepages are not free (sysctl vm.nr_hugepages): "
+            "4 KiB pages are used, the results are too low\n",
             name, (unsigned long long)(ledger_bytes(&l) >> 20));
 }
 

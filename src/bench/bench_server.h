@@ -20,7 +20,7 @@ void bench_server_params(struct server_params *p, const char *prefix, const stru
                          uint32_t connections, uint32_t batch, unsigned client_cpu,
                          unsigned server_cpu);
 
-// bench_pages: selects normal pages, with a warning on stderr, if too few huge pages are free. Call
+// bench_pages: selects 4 KiB pages, with a warning on stderr, if too few hugepages are free. Call
 // it when the other parameters are complete.
 void bench_pages(struct server_params *p, const char *name);
 

@@ -54,7 +54,7 @@ enum {
 
 struct feed;
 
-// feed_new: creates the client state (12 bytes per connection, in normal pages) with all
+// feed_new: creates the client state (12 bytes per connection, in 4 KiB pages) with all
 // connections established with sequence number FEED_ISS + 1 in both directions. The objects in
 // *params must outlive it. Returns NULL with the reason in *err on failure.
 struct feed *feed_new(const struct feed_params *params, struct err *err);

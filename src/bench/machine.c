@@ -57,7 +57,7 @@ struct page_cost {
     const char *name;
     size_t page_bytes;
     bool there;          // enough pages were free
-    bool transparent;    // the pages are transparent huge pages
+    bool transparent;    // the pages are transparent hugepages
     double random_ns;    // per access, each waits for the previous one
     uint32_t pages;      // number of pages for tlb_miss_ns
     double tlb_miss_ns;  // per access

@@ -39,7 +39,7 @@ bool bench_map(struct bench_map *m, size_t bytes)
     return ok;
 }
 
-// Returns the number of bytes of the range that are in transparent huge pages.
+// Returns the number of bytes of the range that are in transparent hugepages.
 static size_t transparent_bytes(const struct bench_map *m)
 {
     FILE *f = fopen("/proc/self/smaps", "re");
@@ -58,7 +58,7 @@ static size_t transparent_bytes(const struct bench_map *m)
     return (size_t)sum;
 }
 
-// Trims the range to multiples of 2 MiB, because huge pages are aligned to their size.
+// Trims the range to multiples of 2 MiB, because hugepages are aligned to their size.
 static bool map_transparent(struct bench_map *m, size_t bytes)
 {
     if (!try_map(m, ALIGN_UP(bytes, two_mib) + two_mib, 4096, 0))

@@ -11,11 +11,11 @@ struct bench_map {
 };
 
 // bench_map: maps at least `bytes` of zeroed and touched memory in 1 GiB pages (if at most a
-// quarter is unused), otherwise in 2 MiB pages, otherwise in normal pages. Returns false if there
+// quarter is unused), otherwise in 2 MiB pages, otherwise in 4 KiB pages. Returns false if there
 // is not enough memory.
 bool bench_map(struct bench_map *m, size_t bytes);
 
 // bench_map_of: the same with pages of page_bytes (4 KiB, 2 MiB, 1 GiB) only. 2 MiB pages may be
-// transparent huge pages if they cover the whole memory.
+// transparent hugepages if they cover the whole memory.
 bool bench_map_of(struct bench_map *m, size_t bytes, size_t page_bytes);
 void bench_unmap(struct bench_map *m);

@@ -29,8 +29,8 @@ struct micro {
 extern const struct micro micro_wire[], micro_flow[], micro_timer[], micro_ooo[], micro_sack[],
     micro_turn[];
 
-// micro_eal: starts EAL for a benchmark that needs `bytes` of DPDK's heap: in huge pages if enough
-// are free, otherwise in normal pages. Returns 0, or -1 with the reason in *err.
+// micro_eal: starts EAL for a benchmark that needs `bytes` of DPDK's heap: in hugepages if enough
+// are free, otherwise in 4 KiB pages. Returns 0, or -1 with the reason in *err.
 int micro_eal(uint64_t bytes, struct err *err);
 
 // bench_allocations: the calls of malloc() and similar functions since the start of the program,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data out of order: the cost of a segment with as many holes as the size of the benchmark. A peer
 // chooses both, so the cost must not grow with the number of holes (CVE-2018-5390). Only TCP, in
-// normal pages; the segments are single bytes with a hole before each.
+// 4 KiB pages; the segments are single bytes with a hole before each.
 #include <stdlib.h>
 #include <string.h>
 

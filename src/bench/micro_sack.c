@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost of SACK blocks (RFC 2018): an acknowledgment with four blocks, with as many runs in the
 // log of data in flight as the size of the benchmark; and the search for the data to retransmit in
-// a send queue with as many pieces. A peer chooses all three. Only TCP, in normal pages.
+// a send queue with as many pieces. A peer chooses all three. Only TCP, in 4 KiB pages.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// micro_tcp.h: TCP without a server, in normal pages, with one established connection, for
+// micro_tcp.h: TCP without a server, in 4 KiB pages, with one established connection, for
 // benchmarks of single segments.
 #pragma once
 #include "bench/map.h"

@@ -22,8 +22,7 @@ static const char help[] =
     "\n"
     "  --connections LIST  numbers of connections, such as 1k,10k,1M (default 1k,10k,100k,1M,10M)\n"
     "  --seconds S         seconds for each of them, up to 3600 (default 3)\n" BENCH_LOOP_HELP "\n"
-    "10 M connections need 1,370 free pages of 2 MiB. Without them the benchmark uses ordinary "
-    "memory\n"
+    "10 M connections need 1,370 free pages of 2 MiB. Without them the benchmark uses 4 KiB pages\n"
     "and prints a warning.\n";
 
 static int start_eal(const struct bench_options *o, struct err *err)
@@ -106,9 +105,8 @@ static int run(const struct bench_options *o)
     if (rc != 0)
         fprintf(stderr, "c10m bench roofline: %s\n", err.text);
     else if (small_pages)
-        fprintf(stderr,
-                "warning: not enough free huge pages (sysctl vm.nr_hugepages): ordinary memory "
-                "was used, the results are too low\n");
+        fprintf(stderr, "warning: not enough free hugepages (sysctl vm.nr_hugepages): 4 KiB pages "
+                        "were used, the results are too low\n");
     bench_wire_close(&w);
     eal_stop();
     return rc == 0 ? 0 : 1;

@@ -133,7 +133,7 @@ const struct key conf_keys[] = {
 
     WORD(memory, hugepage, "auto|1G|2M|none",
          VALUE("auto", "Size of the pages to use. auto: 1G if enough of them are free, else 2M. "
-                       "none: ordinary memory")),
+                       "none: 4 KiB pages")),
     COUNT(memory, connections, 1, 100000000, ZERO("max"),
           VALUE("65536", "Connections that can be open at once, over all workers. max: as many as "
                          "fit in the free pages at start (c10m plan)")),

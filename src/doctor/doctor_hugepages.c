@@ -147,8 +147,7 @@ DOCTOR_LOOK(thp)
         doctor_say(f, DOCTOR_OK, "%s", now);
     else if (d->needs.params->pages == PAGES_NONE)
         doctor_say(f, DOCTOR_OK,
-                   "always: the server's memory is ordinary (hugepage = none) and "
-                   "gains by them");
+                   "always: the server uses 4 KiB pages (hugepage = none) and gains by them");
     else
         doctor_say(f, DOCTOR_WARN, "always");
 }

@@ -61,8 +61,8 @@ static int make_ways(struct load *l)
     return 0;
 }
 
-// The memory is touched now and uses huge pages if the kernel has them, so that page faults and TLB
-// misses of the client do not appear in the measurements of the server.
+// The memory is touched now and uses transparent hugepages if the kernel has them, so that page
+// faults and TLB misses of the client do not appear in the measurements of the server.
 static struct load_conn *records(uint32_t n)
 {
     const size_t bytes = ALIGN_UP((size_t)n * sizeof(struct load_conn), (size_t)LARGE_PAGE);

@@ -170,8 +170,8 @@ struct load_counters {
 
 struct load;
 
-// load_new: allocates a client in ordinary memory, 32 bytes for each connection. Returns NULL with
-// the reason in *err. load_free: frees it; NULL is allowed.
+// load_new: allocates a client, 32 bytes for each connection, in 4 KiB pages or transparent
+// hugepages. Returns NULL with the reason in *err. load_free: frees it; NULL is allowed.
 struct load *load_new(const struct load_params *p, struct err *err);
 void load_free(struct load *l);
 

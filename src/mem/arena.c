@@ -80,15 +80,15 @@ static int map_file(struct arena *a, int node, struct err *e)
 static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
 {
     struct page_supply h;
-    struct ordinary_memory ordinary;
+    struct memory_4k of_4k;
     if (p->pages != PAGES_NONE) {
         if (hugedir_open(&a->dir, p->dir, p->name, e) != 0)
             return err_key(e, "memory.hugetlbfs");
         a->has_dir = true;
     }
     page_supply_read(&h, "/sys", p->node);
-    ordinary_memory_read(&ordinary, "/proc");
-    page_supply_spare(&h, &ordinary);
+    memory_4k_read(&of_4k, "/proc");
+    page_supply_spare(&h, &of_4k);
     if (page_supply_choose(&h, p->pages, p->bytes, p->leave_bytes, &a->page_bytes, e) != 0)
         return -1;
     a->reserved_bytes = ALIGN_UP(p->bytes, a->page_bytes);

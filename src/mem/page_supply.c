@@ -61,7 +61,7 @@ static uint64_t read_meminfo(const char *proc_root, const char *name)
     return kib << 10;
 }
 
-void ordinary_memory_read(struct ordinary_memory *m, const char *proc_root)
+void memory_4k_read(struct memory_4k *m, const char *proc_root)
 {
     m->available_bytes = read_meminfo(proc_root, "MemAvailable");
     m->total_bytes = read_meminfo(proc_root, "MemTotal");
@@ -71,7 +71,7 @@ void ordinary_memory_read(struct ordinary_memory *m, const char *proc_root)
         MIN(MAX(m->total_bytes / 100 * LINUX_KEEPS_PERCENT, least), m->available_bytes);
 }
 
-void page_supply_spare(struct page_supply *h, const struct ordinary_memory *m)
+void page_supply_spare(struct page_supply *h, const struct memory_4k *m)
 {
     h->has_spare = m->total_bytes != 0;
     h->spare_bytes = m->available_bytes - m->linux_bytes;

@@ -23,27 +23,27 @@ struct page_supply {
     struct page_count of_2m, of_1g;
     int node;              // -1: all NUMA nodes
     bool has_spare;        // spare_bytes is known
-    uint64_t spare_bytes;  // of ordinary memory that may be made into pages
+    uint64_t spare_bytes;  // in 4 KiB pages, which may be made into hugepages
 };
 
-// What Linux keeps where ordinary memory is made into pages: the kernel, the page cache of the
+// What Linux keeps when 4 KiB pages are made into hugepages: the kernel, the page cache of the
 // files served, what else runs. A tenth of the machine's memory, but at least 1 GiB (in MiB here),
 // and at most half of the memory of a small machine.
 enum { LINUX_KEEPS_PERCENT = 10, LINUX_KEEPS_MIB_MIN = 1024, LINUX_KEEPS_PERCENT_MAX = 50 };
 
-// ordinary_memory: that of the machine, as /proc/meminfo has it.
-struct ordinary_memory {
+// memory_4k: the memory of the machine that is not in hugepages, from /proc/meminfo.
+struct memory_4k {
     uint64_t total_bytes;
     uint64_t available_bytes;  // MemAvailable
     uint64_t linux_bytes;      // of the available bytes, what Linux keeps
 };
 
-// ordinary_memory_read: according to proc_root ("/proc"). All 0: there is no such file.
-void ordinary_memory_read(struct ordinary_memory *m, const char *proc_root);
+// memory_4k_read: according to proc_root ("/proc"). All 0: there is no such file.
+void memory_4k_read(struct memory_4k *m, const char *proc_root);
 
 // page_plan: the pages of one reservation: of a piece, and of what lies beside it.
 struct page_plan {
-    size_t piece_page_bytes, beside_page_bytes;  // PAGE_4K: ordinary memory
+    size_t piece_page_bytes, beside_page_bytes;  // PAGE_4K: no hugepages
     uint64_t of_2m, of_1g;                       // pages needed
     bool fits;                                   // they are free
 };
@@ -52,9 +52,9 @@ struct page_plan {
 // size that the kernel does not support counts 0.
 void page_supply_read(struct page_supply *h, const char *sys_root, int node);
 
-// page_supply_spare: adds to *h what ordinary memory may become pages, so that no message proposes
+// page_supply_spare: adds to *h the memory that may become hugepages, so that no message proposes
 // more pages than the machine can make.
-void page_supply_spare(struct page_supply *h, const struct ordinary_memory *m);
+void page_supply_spare(struct page_supply *h, const struct memory_4k *m);
 
 // page_supply_plan: the pages for `bytes` in one piece, and of either size for leave_bytes beside
 // it (DPDK's packets). PAGES_AUTO: the piece has pages of 1 GiB if rounding up wastes less than 2 %
@@ -66,7 +66,7 @@ void page_supply_plan(const struct page_supply *h, enum pages_kind kind, uint64_
 uint64_t page_supply_missing(const struct page_supply *h, const struct page_plan *plan,
                              size_t page_bytes);
 
-// page_supply_can: whether the ordinary memory that may become pages makes all that are missing.
+// page_supply_can: whether the memory that may become hugepages is enough for all that are missing.
 bool page_supply_can(const struct page_supply *h, const struct page_plan *plan);
 
 // page_supply_command: the command after which the pages of that size are there.

@@ -79,16 +79,16 @@ void server_check_ports(const struct server_params *p, struct server_findings *f
     }
 }
 
-int server_check_ordinary(const struct server_params *p, struct err *err)
+int server_check_4k(const struct server_params *p, struct err *err)
 {
-    struct ordinary_memory m;
+    struct memory_4k m;
     char a[2][LEDGER_GROUPED_BYTES];
     const uint64_t needed = server_arena_bytes(p) + server_packet_bytes(p);
-    ordinary_memory_read(&m, "/proc");
+    memory_4k_read(&m, "/proc");
     if (p->pages != PAGES_NONE || m.total_bytes == 0 || needed <= m.available_bytes)
         return 0;
     err_set(err,
-            "hugepage = none: %s bytes of ordinary memory needed, %s available: make [memory] "
+            "hugepage = none: %s bytes in 4 KiB pages needed, %s available: make [memory] "
             "smaller (c10m plan)",
             ledger_grouped(a[0], needed), ledger_grouped(a[1], m.available_bytes));
     return err_key(err, "memory.connections");
@@ -102,7 +102,7 @@ static int memory_there(const struct server_params *p, struct err *err)
     if (page_supply_choose(&s.pages, p->pages, server_arena_bytes(p), server_packet_bytes(p),
                            &page_bytes, err) != 0)
         return err_key(err, "memory.connections");
-    return server_check_ordinary(p, err);
+    return server_check_4k(p, err);
 }
 
 void server_check_memory(const struct server_params *p, struct server_findings *f)

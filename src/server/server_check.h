@@ -23,10 +23,10 @@ void server_find_warning(struct server_findings *f, const struct err *e);
 // server_has_ports: -1 and *err: a server of no port is not started.
 int server_has_ports(const struct server_params *p, struct err *err);
 
-// server_check_ordinary: whether there is enough ordinary memory, if p wants no pages. The kernel
+// server_check_4k: whether there is enough memory, if p wants no hugepages. The kernel
 // hands it out when it is first written: what is too much would end the process later. -1: *err has
 // the numbers.
-int server_check_ordinary(const struct server_params *p, struct err *err);
+int server_check_4k(const struct server_params *p, struct err *err);
 
 // server_check_services: runs the init of every application and undoes it, as a start does: what is
 // to be served is read, a log is opened. `agent` false: without the agent, whose socket another
@@ -34,8 +34,8 @@ int server_check_ordinary(const struct server_params *p, struct err *err);
 void server_check_services(const struct server_params *p, bool agent, struct server_findings *f);
 
 // server_check_ports: their devices, interfaces, files and plugins, and whether another server has
-// them. server_check_memory: the pages, with those that files of killed servers hold, which a start
-// removes; or the ordinary memory.
+// them. server_check_memory: the hugepages, with those that files of killed servers hold, which a
+// start removes; or the memory in 4 KiB pages.
 void server_check_ports(const struct server_params *p, struct server_findings *f);
 void server_check_memory(const struct server_params *p, struct server_findings *f);
 

@@ -18,8 +18,8 @@ void server_supply_read(struct server_supply *s, const char *sys_root, const cha
     s->dead_1g = huge_dir == NULL ? 0 : hugedir_dead_bytes(huge_dir, PAGE_1G) / PAGE_1G;
     s->pages.of_2m.free += s->dead_2m;
     s->pages.of_1g.free += s->dead_1g;
-    ordinary_memory_read(&s->ordinary, proc_root);
-    page_supply_spare(&s->pages, &s->ordinary);
+    memory_4k_read(&s->of_4k, proc_root);
+    page_supply_spare(&s->pages, &s->of_4k);
     s->possible = s->pages;
     s->possible.of_2m.free += s->pages.spare_bytes / PAGE_2M;
 }
@@ -38,7 +38,7 @@ void server_fit_to(struct server_params *p, uint32_t connections)
 }
 
 static bool fits(const struct server_params *like, const struct page_supply *pages,
-                 uint64_t ordinary_bytes, uint32_t connections)
+                 uint64_t bytes_4k, uint32_t connections)
 {
     static struct server_params p;
     p = *like;
@@ -48,19 +48,19 @@ static bool fits(const struct server_params *like, const struct page_supply *pag
     const uint64_t arena = server_arena_bytes(&p), packets = server_packet_bytes(&p);
     size_t page_bytes;
     if (p.pages == PAGES_NONE)
-        return arena + packets <= ordinary_bytes;
+        return arena + packets <= bytes_4k;
     return page_supply_choose(pages, p.pages, arena, packets, &page_bytes, NULL) == 0;
 }
 
 uint32_t server_fit(const struct server_params *p, const struct page_supply *pages,
-                    uint64_t ordinary_bytes)
+                    uint64_t bytes_4k)
 {
     uint32_t low = p->n_workers, high = SERVER_CONNECTIONS_MAX;
-    if (!fits(p, pages, ordinary_bytes, low))
+    if (!fits(p, pages, bytes_4k, low))
         return 0;
     while (low < high) {  // low fits
         const uint32_t mid = low + (high - low + 1) / 2;
-        if (fits(p, pages, ordinary_bytes, mid))
+        if (fits(p, pages, bytes_4k, mid))
             low = mid;
         else
             high = mid - 1;

@@ -9,10 +9,10 @@ enum { SERVER_CONNECTIONS_MAX = 100000000 };  // that a configuration takes
 
 // server_supply: the memory that can be had.
 struct server_supply {
-    uint64_t dead_2m, dead_1g;  // pages in files of killed servers: a start removes these files
-    struct page_supply pages;   // huge pages, now, with the dead ones, and what may become such
-    struct ordinary_memory ordinary;  // of which ordinary.linux_bytes never become pages
-    struct page_supply possible;      // 2 MiB pages free if all that may become such did
+    uint64_t dead_2m, dead_1g;    // pages in files of killed servers: a start removes these files
+    struct page_supply pages;     // hugepages, now, with the dead ones, and what may become such
+    struct memory_4k of_4k;       // of which of_4k.linux_bytes never become pages
+    struct page_supply possible;  // 2 MiB pages free if all that may become such did
 };
 
 // server_supply_read: according to sys_root ("/sys") and proc_root ("/proc"), and to the files of
@@ -20,7 +20,7 @@ struct server_supply {
 void server_supply_read(struct server_supply *s, const char *sys_root, const char *proc_root,
                         const char *huge_dir);
 
-// server_pages: huge pages of one size that a server takes, on one NUMA node.
+// server_pages: hugepages of one size that a server takes, on one NUMA node.
 struct server_pages {
     size_t page_bytes;
     int node;  // -1: the machine has one node, or it does not matter
@@ -37,7 +37,7 @@ enum server_fits {
 
 enum { SERVER_PAGES_MAX = 4 };
 
-// server_need: what a server takes of a machine's memory. n_pages 0: ordinary memory (`hugepage =
+// server_need: what a server takes of a machine's memory. n_pages 0: 4 KiB pages (`hugepage =
 // none`), which is compared with what is available.
 struct server_need {
     uint64_t bytes;
@@ -63,9 +63,9 @@ void server_need_text(const struct server_need *n, struct text *out);
 void server_fit_to(struct server_params *p, uint32_t connections);
 
 // server_fit: the most connections, up to SERVER_CONNECTIONS_MAX, that a server like p can have in
-// these pages (p->pages PAGES_NONE: in ordinary_bytes). 0: not one for each worker.
+// these pages (p->pages PAGES_NONE: in bytes_4k). 0: not one for each worker.
 uint32_t server_fit(const struct server_params *p, const struct page_supply *pages,
-                    uint64_t ordinary_bytes);
+                    uint64_t bytes_4k);
 
 // server_fit_max: where p->connections is 0 (`connections = max`), as many as fit now. 0; -1: not
 // one, *err has the arithmetic and the command.

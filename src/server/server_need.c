@@ -67,8 +67,7 @@ void server_need_read(const struct server_params *p, const char *sys_root, const
     server_supply_read(&n->supply, sys_root, proc_root, p->huge_dir);
     page_supply_plan(&n->supply.pages, p->pages, arena, packets, &plan);
     if (p->pages == PAGES_NONE) {
-        n->fits =
-            n->bytes <= n->supply.ordinary.available_bytes ? SERVER_FITS_NOW : SERVER_FITS_NOT;
+        n->fits = n->bytes <= n->supply.of_4k.available_bytes ? SERVER_FITS_NOW : SERVER_FITS_NOT;
         return;
     }
     const bool nodes = has_nodes(sys_root);
@@ -90,11 +89,11 @@ static void pages_text(const struct server_pages *row, struct text *out)
 
 void server_need_text(const struct server_need *n, struct text *out)
 {
-    const struct ordinary_memory *m = &n->supply.ordinary;
+    const struct memory_4k *m = &n->supply.of_4k;
     char a[3][LEDGER_GROUPED_BYTES];
     bool first = true;
     if (n->n_pages == 0)
-        text_printf(out, "%s bytes of ordinary memory needed, %s available",
+        text_printf(out, "%s bytes in 4 KiB pages needed, %s available",
                     ledger_grouped(a[0], n->bytes), ledger_grouped(a[1], m->available_bytes));
     for (unsigned i = 0; i < n->n_pages; i++) {
         text_printf(out, "%s", i == 0 ? "" : ", ");

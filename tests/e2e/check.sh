@@ -67,7 +67,7 @@ claim "1gbe.conf is good, and its plan has its three workers" examples "$CONFIGS
 claim "plan: a small configuration fits" plan 0 " pages of 2 MiB needed, .* free: it fits" memory.connections=1000 memory.packets=8192 memory.buffers=1000 memory.hugepage=2M
 claim "plan: the command that makes room" plan 0 " pages of 2 MiB needed, .* free: sysctl vm.nr_hugepages=[0-9]*$" memory.connections=$((FREE * 8000 + 1000000)) memory.hugepage=2M
 claim "plan: what this machine has no memory for" plan 1 " pages of 2 MiB needed, .* it does not fit in this machine" memory.connections=100M memory.buffers=50M memory.hugepage=2M
-claim "... not without pages either" plan 1 " bytes of ordinary memory needed, .* it does not fit in this machine" memory.connections=100M memory.buffers=50M memory.hugepage=none
+claim "... not without pages either" plan 1 " bytes in 4 KiB pages needed, .* it does not fit in this machine" memory.connections=100M memory.buffers=50M memory.hugepage=none
 for command in check plan serve; do
     claim "$command: more records than a table has room for are an error" \
         refuses $command 2 'time_wait6 + syn_received = ' memory.time_wait=1000000000 memory.time_wait6=1000000000

@@ -7,7 +7,7 @@ cat >>"$TMP/conf" <<CONF
 address = 127.0.0.1:8125
 interval_ms = 300
 CONF
-# The data path is not the point: ordinary memory will do.
+# The data path is not the point: 4 KiB pages will do.
 serve() { start_server --set memory.hugepage=none "$@"; }
 serve
 URL=http://127.0.0.1:9910

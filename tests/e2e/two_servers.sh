@@ -75,7 +75,7 @@ FREE=$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages)
 RESERVED=$(cat /sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages)
 killed_pages() { inside "$C10M" check -c "$TMP/conf" --set cpu.exclusive=off --set memory.connections=$(((FREE - RESERVED) * 6700)) --set memory.packets=4096; }
 claim "check counts the pages of the killed one as free" killed_pages
-max_now() { "$C10M" plan -c "$TMP/conf" --set memory.connections=max "$@" | awk '/^with the pages free now/ { gsub(",", "", $(NF - 1)); print $(NF - 1) }'; }
+max_now() { "$C10M" plan -c "$TMP/conf" --set memory.connections=max "$@" | awk '/^with the hugepages free now/ { gsub(",", "", $(NF - 1)); print $(NF - 1) }'; }
 MAX=$(max_now)
 cleaned() { "$C10M" clean -c "$TMP/conf" >"$TMP/said" && grep -q "unmounted $B/proc" "$TMP/said" && grep -q "removed socket $B/control.sock" "$TMP/said"; }
 claim "clean removes them and says what" cleaned

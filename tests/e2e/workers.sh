@@ -177,12 +177,12 @@ inside ip link del va
 conf 4 4 tap "device = c10mt0" "host_address = 10.99.0.1/24"
 server "tap, 4 workers, 4 queues"
 
-# In huge pages DPDK has what was counted and no more: each tap port's own pool is part of it. And net_tap
+# In hugepages DPDK has what was counted and no more: each tap port's own pool is part of it. And net_tap
 # has no more than four queues, whoever asks for them.
 for n in 2 6; do
     conf 4 $n tap "device = c10mt0" "host_address = 10.99.0.1/24"
     sed -i "s/^workers = .*/workers = 1/; s/^workers_per_core.*/workers_per_core = $n/; s/^hugepage.*/hugepage = 2M/" "$TMP/conf"
-    server "tap, $n workers in huge pages"
+    server "tap, $n workers in hugepages"
 done
 
 # Connections that the server opens: their answers come to the worker that opened them. By one queue:

@@ -57,7 +57,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// DPDK's ordinary memory is a file that children would share: each gets a copy of its own.
+// DPDK's memory without hugepages is a file that children would share: each gets a copy of its own.
 static int make_private(const struct rte_memseg_list *list, void *arg)
 {
     const struct rte_memseg *first = rte_fbarray_get(&list->memseg_arr, 0);

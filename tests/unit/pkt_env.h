@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pkt_env.h: DPDK for a unit test: ordinary memory, one or two threads, no root needed.
+// pkt_env.h: DPDK for a unit test: 4 KiB pages, one or two threads, no root needed.
 #pragma once
 // clang-format off
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
 
-// pkt_env_start: EAL with 128 MiB of ordinary memory and `workers` worker lcores on CPU 0 and up
+// pkt_env_start: EAL with 128 MiB in 4 KiB pages and `workers` worker lcores on CPU 0 and up
 // (modulo the CPUs there are). Ends the test program when it cannot.
 static inline void pkt_env_start(unsigned workers)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp_pair.h: two TCPs with their socket layers and small applications in ordinary memory and
+// tcp_pair.h: two TCPs with their socket layers and small applications in 4 KiB pages and
 // virtual time, back to back through a seeded link; or one of them and a peer that the test plays
 // by hand. A turn does what worker_turn() does, without packets. Wrong use aborts by CHECK.
 #pragma once

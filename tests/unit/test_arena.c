@@ -221,7 +221,7 @@ static void refusal_proposes_no_more_pages_than_the_machine_can_make(void **stat
 {
     struct err e;
     size_t page;
-    const struct ordinary_memory m = {8ull << 30, 7ull << 30, 1ull << 30};
+    const struct memory_4k m = {8ull << 30, 7ull << 30, 1ull << 30};
     struct page_supply h = {.of_2m = {100, 100}, .node = -1};
     page_supply_spare(&h, &m);
     assert_int_equal(page_supply_choose(&h, PAGES_2M, 3172 * PAGE_2M, 0, &page, &e), -1);
@@ -290,7 +290,7 @@ static void carving_is_aligned_zeroed_bounded_and_told_by_name(struct arena *a)
     assert_int_equal(rows[1].bytes, 1000);
 }
 
-static void ordinary_memory_needs_no_pages_no_directory_no_root(void **state)
+static void four_kib_pages_need_no_hugepages_no_directory_no_root(void **state)
 {
     struct err e;
     struct arena *a = open_arena("/proc/nowhere", "x", PAGES_NONE, 1000000, &e);
@@ -301,7 +301,7 @@ static void ordinary_memory_needs_no_pages_no_directory_no_root(void **state)
     arena_close(NULL);
 }
 
-// hugetlb_kb: huge pages that this process has touched, whoever else uses some at the same time.
+// hugetlb_kb: hugepages that this process has touched, whoever else uses some at the same time.
 static long hugetlb_kb(void)
 {
     char line[256];
@@ -627,7 +627,7 @@ int main(void)
         cmocka_unit_test(refusal_says_what_is_missing_and_the_command),
         cmocka_unit_test(refusal_proposes_no_more_pages_than_the_machine_can_make),
         cmocka_unit_test(refusal_asks_for_the_missing_size_only),
-        cmocka_unit_test(ordinary_memory_needs_no_pages_no_directory_no_root),
+        cmocka_unit_test(four_kib_pages_need_no_hugepages_no_directory_no_root),
         cmocka_unit_test(hugepages_are_touched_at_open_and_everything_is_given_back),
         cmocka_unit_test(memory_of_a_node_is_bound_to_it),
         cmocka_unit_test(too_few_pages_leave_nothing_behind),

@@ -174,7 +174,7 @@ static void pages_that_do_not_fit_are_not_asked_for(void **state)
     assert_int_equal(count_changes("hugepages"), 0);
 }
 
-static void ordinary_memory_needs_no_pages(void **state)
+static void four_kib_pages_need_no_hugepages(void **state)
 {
     (void)state;
     load(WORKERS "[memory]\nhugepage = none\n" PORT_ON(NIC_A));
@@ -1452,7 +1452,7 @@ int main(void)
         ON_MACHINE(the_boot_line_is_that_of_this_configuration),
         ON_MACHINE(pages_are_counted_for_each_node),
         ON_MACHINE(pages_that_do_not_fit_are_not_asked_for),
-        ON_MACHINE(ordinary_memory_needs_no_pages),
+        ON_MACHINE(four_kib_pages_need_no_hugepages),
         ON_MACHINE(pages_of_the_next_boot_are_found_in_every_place),
         ON_MACHINE(the_nic_of_the_default_route_is_not_bound),
         ON_MACHINE(nor_one_below_a_bridge_and_a_vlan),

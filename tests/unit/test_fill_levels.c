@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How full a worker's pools and queues are, and the host's huge pages.
+// How full a worker's pools and queues are, and the host's hugepages.
 #include <string.h>
 
 #include "base/text.h"

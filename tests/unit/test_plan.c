@@ -137,7 +137,7 @@ static void more_memory_than_a_configuration_takes_is_left(void **state)
     assert_int_equal(server_fit(&p, &s, 0), SERVER_CONNECTIONS_MAX);
 }
 
-static void ordinary_memory_counts_where_no_pages_are_wanted(void **state)
+static void four_kib_pages_count_where_no_hugepages_are_wanted(void **state)
 {
     (void)state;
     static struct server_params p;
@@ -174,13 +174,13 @@ static void linux_keeps_a_part_of_what_is_made_pages(void **state)
     (void)state;
     struct server_supply s;
     server_supply_read(&s, root, root, NULL);
-    assert_int_equal(s.ordinary.available_bytes, 7 * GIB);
-    assert_int_equal(s.ordinary.linux_bytes,
+    assert_int_equal(s.of_4k.available_bytes, 7 * GIB);
+    assert_int_equal(s.of_4k.linux_bytes,
                      (uint64_t)LINUX_KEEPS_MIB_MIN << 20);  // a tenth is less
     assert_int_equal(s.pages.of_2m.free, 512);
     assert_int_equal(s.possible.of_2m.free, 512 + (7 * 1024 - 1024) / 2);
     server_supply_read(&s, "/nowhere", "/nowhere", NULL);
-    assert_int_equal(s.ordinary.available_bytes, 0);
+    assert_int_equal(s.of_4k.available_bytes, 0);
     assert_int_equal(s.possible.of_2m.free, 0);
 }
 
@@ -279,12 +279,12 @@ static void a_plan_never_proposes_the_whole_memory(void **state)
     text_free(&t);
 }
 
-static void a_plan_without_pages_looks_at_ordinary_memory(void **state)
+static void a_plan_without_hugepages_looks_at_4k_pages(void **state)
 {
     (void)state;
     struct text t;
     assert_int_equal(need(PAGES_NONE, 100000, &t), 0);
-    has(&t, " bytes of ordinary memory needed, 7,516,192,768 available: it fits\n");
+    has(&t, " bytes in 4 KiB pages needed, 7,516,192,768 available: it fits\n");
     text_free(&t);
     assert_int_equal(need(PAGES_NONE, 40000000, &t), -1);
     has(&t, " available: it does not fit in this machine\n");
@@ -315,7 +315,7 @@ static void the_capacity_names_the_command_that_makes_room(void **state)
     text_init(&t, 1 << 16);
     p = server_of_max();
     ctl_plan_capacity(&p, root, root, &t);
-    has(&t, "free now: 512 pages of 2 MiB, 0 of 1 GiB; 7,516,192,768 bytes of ordinary memory, of "
+    has(&t, "free now: 512 pages of 2 MiB, 0 of 1 GiB; 7,516,192,768 bytes in 4 KiB pages, of "
             "which Linux keeps 1,073,741,824 (a tenth of the machine's memory, at least 1 GiB)\n");
     has(&t, "sysctl vm.nr_hugepages=3672\n");  // 600 + 3072
     text_free(&t);
@@ -372,14 +372,14 @@ int main(void)
         cmocka_unit_test(one_more_connection_would_not_fit),
         cmocka_unit_test(what_holds_no_connection_is_said),
         cmocka_unit_test(more_memory_than_a_configuration_takes_is_left),
-        cmocka_unit_test(ordinary_memory_counts_where_no_pages_are_wanted),
+        cmocka_unit_test(four_kib_pages_count_where_no_hugepages_are_wanted),
         cmocka_unit_test(records_that_follow_connections_are_chosen_with_them),
         cmocka_unit_test(linux_keeps_a_part_of_what_is_made_pages),
         cmocka_unit_test(pages_of_killed_servers_can_be_had),
         cmocka_unit_test(a_plan_that_fits_says_so),
         cmocka_unit_test(a_plan_names_the_command_that_makes_it_fit),
         cmocka_unit_test(a_plan_never_proposes_the_whole_memory),
-        cmocka_unit_test(a_plan_without_pages_looks_at_ordinary_memory),
+        cmocka_unit_test(a_plan_without_hugepages_looks_at_4k_pages),
         cmocka_unit_test(the_capacity_names_the_command_that_makes_room),
         cmocka_unit_test(the_core_map_says_who_shares_what),
         cmocka_unit_test(a_plan_of_two_nodes_names_both),

@@ -232,21 +232,21 @@ void ctl_plan_capacity(const struct server_params *p, const char *sys_root, cons
     char a[3][LEDGER_GROUPED_BYTES];
     server_supply_read(&s, sys_root, proc_root, p->huge_dir);
     const uint64_t spare = s.pages.spare_bytes;
-    const bool ordinary = p->pages == PAGES_NONE;
-    const uint64_t have_now = ordinary ? spare : pages_bytes(&s.pages);
+    const bool in_4k = p->pages == PAGES_NONE;
+    const uint64_t have_now = in_4k ? spare : pages_bytes(&s.pages);
     const uint32_t now = server_fit(p, &s.pages, spare);
     text_printf(out,
                 "free now: %" PRIu64 " pages of 2 MiB, %" PRIu64
-                " of 1 GiB; %s bytes of ordinary memory, of which Linux keeps %s (a tenth of the "
+                " of 1 GiB; %s bytes in 4 KiB pages, of which Linux keeps %s (a tenth of the "
                 "machine's memory, at least 1 GiB)\n",
                 s.pages.of_2m.free, s.pages.of_1g.free,
-                ledger_grouped(a[0], s.ordinary.available_bytes),
-                ledger_grouped(a[1], s.ordinary.linux_bytes));
+                ledger_grouped(a[0], s.of_4k.available_bytes),
+                ledger_grouped(a[1], s.of_4k.linux_bytes));
     text_printf(out, "with the %s free now (connections = max): %s connections\n",
-                ordinary ? "ordinary memory" : "pages", ledger_grouped(a[0], now));
+                in_4k ? "4 KiB pages" : "hugepages", ledger_grouped(a[0], now));
     if (now != 0)
         sum_line(p, now, have_now, out);
-    if (ordinary)
+    if (in_4k)
         return;
     const uint32_t possible = server_fit(p, &s.possible, 0);
     text_printf(out,

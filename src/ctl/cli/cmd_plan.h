@@ -12,14 +12,14 @@ void ctl_plan(const struct server_params *p, struct text *out);
 // choice of CPUs.
 void ctl_plan_cores(const struct server_params *p, const char *sys_root, struct text *out);
 
-// ctl_plan_need: appends the pages, or the ordinary memory, that the server needs, the free ones,
+// ctl_plan_need: appends the hugepages, or the 4 KiB pages, that the server needs, the free ones,
 // and the command that reserves the missing pages. Returns 0: the server fits, now or after that
 // command; -1: it does not fit into this machine.
 int ctl_plan_need(const struct server_params *p, const char *sys_root, const char *proc_root,
                   struct text *out);
 
 // ctl_plan_capacity: appends the number of connections that a server with the parameters p, made
-// with `connections = max`, can have: in the free huge pages, and in all free memory, with the
+// with `connections = max`, can have: in the free hugepages, and in all free memory, with the
 // calculation.
 void ctl_plan_capacity(const struct server_params *p, const char *sys_root, const char *proc_root,
                        struct text *out);

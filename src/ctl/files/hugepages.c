@@ -11,7 +11,7 @@
 
 enum { PATH_BYTES = 512, LINE_BYTES = 4096 };
 
-// mapped: huge pages of this process by node and size.
+// mapped: hugepages of this process by node and size.
 struct mapped {
     unsigned n_sizes;
     unsigned kb[HUGE_SIZES_MAX];
@@ -57,7 +57,7 @@ static void read_mapping(char *line, struct mapped *m)
     }
 }
 
-// Whether the process has huge pages. If not, numa_maps is not read, because the kernel would walk
+// Whether the process has hugepages. If not, numa_maps is not read, because the kernel would walk
 // all other pages.
 static bool has_any(const char *proc)
 {

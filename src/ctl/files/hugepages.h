@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hugepages.h: the huge pages of the host by NUMA node and size, and those of this process. Control
+// hugepages.h: the hugepages of the host by NUMA node and size, and those of this process. Control
 // thread.
 #pragma once
 #include "base/text.h"

@@ -270,7 +270,7 @@ static void put_service_values(const struct metrics_now *now)
       put_start_time)                                                                              \
     X(process_cpu_seconds_total, COUNTER,                                                          \
       "CPU time of all threads; a worker polls and takes a whole core.", put_cpu_seconds)          \
-    X(process_resident_memory_bytes, GAUGE, "Ordinary memory in use; huge pages are apart.",       \
+    X(process_resident_memory_bytes, GAUGE, "Resident memory; hugepages are not included.",        \
       put_resident_bytes)                                                                          \
     X(c10m_connections_max, GAUGE, "Connections that can be open at once.", put_connections_max)   \
     X(c10m_verdicts, GAUGE, "What is wrong now: how many sentences of this severity.",             \

@@ -374,7 +374,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     if (rc == 0)
         rc = device_locks_take(&devices, p, &err);
     if (rc == 0)
-        rc = server_check_ordinary(p, &err);
+        rc = server_check_4k(p, &err);
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
