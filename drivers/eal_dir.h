@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eal_dir.h: the directory of a DPDK process under /run/dpdk, which DPDK does not remove, and its
-// owner. The owner holds a lock (flock) on the file "c10m.lock" in the directory. The kernel
-// releases the lock when the process ends, also by kill -9.
+// eal_dir.h: the directory of a DPDK process under /run/dpdk, and its owner. DPDK does not remove
+// the directory. The owner holds a lock (flock) on the file "c10m.lock" in it. The kernel releases
+// the lock when the process ends, also when the process is killed.
 #pragma once
 #include "base/err.h"
 
@@ -13,22 +13,24 @@ struct eal_dir {
     unsigned removed;  // directories of dead processes that eal_dir_open removed
 };
 
-// eal_dir_root: the directory above, as DPDK chooses it: $RUNTIME_DIRECTORY, /var/run for root,
-// $XDG_RUNTIME_DIR, /tmp; then "/dpdk".
+// eal_dir_root: the parent of all such directories, which DPDK chooses: the first that applies of
+// $RUNTIME_DIRECTORY, /var/run (for root), $XDG_RUNTIME_DIR and /tmp, followed by "/dpdk".
 void eal_dir_root(char out[EAL_DIR_BYTES]);
 
-// eal_dir_open: makes ROOT/PREFIX, takes it for this process, and removes the directories of dead
-// processes of ours beside it, their files on hugetlbfs too (huge_dir as in struct eal_params). -1:
-// a living process has the name (err names its pid). A directory that cannot be made is left to
-// DPDK to complain about, if it needs it.
+// eal_dir_open: creates ROOT/PREFIX and locks it for this process. It also removes the directories
+// of dead c10m processes below ROOT, and their files on hugetlbfs (huge_dir as in struct
+// eal_params). Returns -1 if a living process holds ROOT/PREFIX; *err has its pid. It is no error
+// if the directory cannot be created: DPDK reports that, if it needs the directory.
 int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const char *huge_dir,
                  struct err *err);
 
-// eal_dir_remove_files: the files of PREFIX on every hugetlbfs that no living process holds.
+// eal_dir_remove_files: removes the files of PREFIX that no living process holds, on every
+// hugetlbfs.
 void eal_dir_remove_files(const char *prefix, const char *huge_dir);
 
-// eal_dir_owner: the living process that has ROOT/PREFIX; 0: none, or none that may be seen.
+// eal_dir_owner: the pid of the living process that holds ROOT/PREFIX; 0: there is none, or this
+// process has no right to see it.
 long eal_dir_owner(const char *root, const char *prefix);
 
-// eal_dir_close: removes the directory with what is in it. After rte_eal_cleanup().
+// eal_dir_close: removes the directory and its contents. Call it after rte_eal_cleanup().
 void eal_dir_close(struct eal_dir *d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ethdev.h: what every DPDK device has in common: configure, queues, start, bursts, counters. A
-// driver file is a short profile over this.
+// ethdev.h: the functions that all ports on DPDK devices share: configuration, queues, start,
+// bursts, counters. A driver file adds a short profile.
 #pragma once
 #include "base/shared.h"
 #include "base/toeplitz.h"
@@ -8,24 +8,24 @@
 #include "drivers/nic_profiles.h"
 #include "pkt/port.h"
 
-// ethdev_profile: what a driver asks of its device.
+// ethdev_profile: what a driver requests from its device.
 struct ethdev_profile {
-    const struct port_ops *ops;         // its close ends in ethdev_close()
-    uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: used as far as the device has them
-    uint64_t rx_by_name, tx_by_name;    // also, where params->offloads names them
-    bool filters_mac;                   // drops frames for groups that it was not told to take
-    bool rss;  // several queues: let the device spread by addresses and ports
+    const struct port_ops *ops;         // its `close` must end in ethdev_close()
+    uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: enabled if the device has them
+    uint64_t rx_by_name, tx_by_name;    // enabled only if params->offloads names them
+    bool filters_mac;                   // drops multicast frames for groups that it was not told
+    bool rss;  // with several queues: hash addresses and ports to choose one
 };
 
-// ethdev_away: of a port that has lost its device (ethdev_replug.h).
+// ethdev_away: the state of a port that has lost its device (ethdev_replug.h).
 struct ethdev_away {
-    struct port_ops ops;          // of the port meanwhile
-    const struct port_ops *with;  // those that it had, and gets again
-    bool closed;                  // the device is
-    struct port_stats base;       // what the devices before this one have counted
+    struct port_ops ops;          // operations of the port while it has no device
+    const struct port_ops *with;  // its operations while it has a device
+    bool closed;                  // the lost device has been closed
+    struct port_stats base;       // sums of the counters of all earlier devices
     struct pkt_pool *pools[PORT_QUEUES_MAX];
-    struct shared_u32 pause;  // control thread to workers: wait; a number, 0: none
-    struct shared_u32 paused[PORT_QUEUES_MAX];  // worker to control thread: the number it waits for
+    struct shared_u32 pause;  // control thread to workers: number of the pause; 0: none
+    struct shared_u32 paused[PORT_QUEUES_MAX];  // worker to control thread: the pause it is in
     uint32_t pauses;
     uint64_t tx_no_device[PORT_QUEUES_MAX];  // written by the worker
 };
@@ -33,41 +33,44 @@ struct ethdev_away {
 struct ethdev {
     struct port port;  // first: port.priv points to this struct
     uint16_t id;       // DPDK's port number
-    // Some devices leave in a packet what an earlier owner wrote there: with clear_flags only these
-    // of m.ol_flags are kept on receipt.
+    // Some drivers leave flags of the mbuf's previous use in a received packet. If clear_flags is
+    // set, only the flags in keep_flags remain in m.ol_flags.
     bool clear_flags;
     uint64_t keep_flags;
-    uint64_t left_flags;  // of RTE_MBUF_F_RX_L4_CKSUM_NONE, those that are taken away
+    uint64_t left_flags;  // cleared if the verdict is RTE_MBUF_F_RX_L4_CKSUM_NONE
     const struct nic_profile *nic;
-    uint64_t spread;                          // RTE_ETH_RSS_*: what its queues are chosen by
-    uint64_t rss_types;                       // of spread, what it said at its start that it hashes
-    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // by which key
+    uint64_t spread;                          // RTE_ETH_RSS_*: fields that we asked it to hash
+    uint64_t rss_types;                       // those of `spread` that it reported after its start
+    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // key of the hash
     uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
-    struct kernel_side *kernel;               // NULL: no interface of the kernel is its device
+    struct kernel_side *kernel;               // NULL: the device is no kernel interface
     struct ethdev_away away;
 };
 
-// ethdev_open: configures DPDK port `id` for params (its queues, rings, mtu, pools) and starts it.
-// caps tell what was granted; queues are as many of those asked for as the device has. NULL: err
-// says why; the device is left closed.
+// ethdev_open: configures DPDK port `id` by params (queues, rings, mtu, pools) and starts it.
+// `caps` of the returned port has the granted offloads. Its `queues` is params->queues, or the
+// device's maximum if that is lower. If it fails, it closes the device and returns NULL with the
+// reason in *err.
 struct port *ethdev_open(uint16_t id, const struct port_params *params,
                          const struct ethdev_profile *profile, struct err *err);
 
-// ethdev_caps: what a device of that DPDK driver is, with these offloads granted. ethdev_verdicts:
-// which flags of received packets are kept, by e's caps. ethdev_chain_max: segments of a packet
-// that it cuts, of those that it says a packet may have (0: it does not say).
+// ethdev_caps: the capabilities (enum port_cap) of a device of that DPDK driver to which these
+// offloads were granted. ethdev_verdicts: sets clear_flags, keep_flags and left_flags by the caps
+// of e. ethdev_chain_max: how many segments a packet may have that the device splits (TSO); `said`
+// is what the driver reports, 0 if it reports nothing.
 uint32_t ethdev_caps(const char *dpdk_driver, uint64_t rx_offloads, uint64_t tx_offloads);
 void ethdev_verdicts(struct ethdev *e);
 uint16_t ethdev_chain_max(const char *dpdk_driver, uint16_t said);
 
-// ethdev_close: stops and closes the device, frees the port.
+// ethdev_close: stops and closes the device, and frees the port.
 void ethdev_close(struct port *p);
 
-// The operations that need no profile. A device that sends no chains gets them as one segment, made
-// in software; one that would not fit in a packet is taken, dropped and counted (tx_errors).
+// The operations that need no profile. If the device cannot send chains, ethdev_tx_burst() copies
+// each chain into one segment. A chain that does not fit into one segment is taken, dropped and
+// counted (tx_errors).
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
 
-// ethdev_device_stats: adds what the device of now has counted since it was opened.
+// ethdev_device_stats: adds to *sum the counters of the present device since it was opened.
 void ethdev_device_stats(struct ethdev *e, struct port_stats *sum);

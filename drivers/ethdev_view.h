@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ethdev_view.h: what the tree shows of every DPDK device. Control thread only, as DPDK's counters
-// may be read by one thread at a time.
+// ethdev_view.h: the state of a DPDK device, for the tree. Control thread only, because only one
+// thread at a time may read DPDK's counters.
 #pragma once
 #include "drivers/ethdev.h"
 

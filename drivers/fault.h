@@ -5,42 +5,48 @@
 //   inner rx --> loss -> corrupt -> duplicate -> reorder -> delay --> the stack
 //   inner tx <-- delay <- reorder <- duplicate <- corrupt <- loss <-- the stack
 //
-// Each direction of each queue has its own random numbers. A corrupted frame has one bit flipped in
-// its IPv4 or IPv6 packet where a checksum always notices; frames without a checksum (ARP) are not
-// changed. A corrupted frame loses its checksum verdict. A frame with other references is copied
-// before a bit of it is flipped. A reordered frame lets 1 to REORDER_MAX later ones pass, or waits
-// REORDER_WAIT_US. The number of held frames is bounded: frames that would not fit are not taken
-// from the inner port or the stack.
+// Each direction of each queue has its own sequence of random numbers.
+//
+// Corrupt: one bit of the IPv4 or IPv6 packet is flipped, at a place that a checksum covers. Frames
+// without a checksum (ARP) are not changed. The frame loses the checksum verdict of the hardware.
+// If the frame has other references, a copy of it is changed.
+//
+// Reorder: 1 to FAULT_REORDER_MAX later frames overtake the frame, or it waits
+// FAULT_REORDER_WAIT_US, whichever comes first.
+//
+// The number of held frames is bounded. When it is reached, no more frames are taken from the inner
+// port or the stack.
 #pragma once
 #include "pkt/port.h"
 
 enum {
-    FAULT_HOLD = 4096,  // frames held per direction and queue
-    FAULT_ASIDE = 64,   // of which waiting for later ones to pass
+    FAULT_HOLD = 4096,  // frames held, for each direction and queue
+    FAULT_ASIDE = 64,   // of FAULT_HOLD: reordered frames that wait
     FAULT_REORDER_MAX = 8,
     FAULT_REORDER_WAIT_US = 2000,
     FAULT_DELAY_MS_MAX = 10000,
     FAULT_PPM = 1000000,
 };
 
-// fault_counts: one direction, summed over queues; frames.
+// fault_counts: frames of one direction, summed over all queues.
 struct fault_counts {
     uint64_t seen, lost, corrupted, duplicated, reordered;
-    uint64_t no_packet;  // could not be copied (to duplicate or corrupt): the pool was empty
+    uint64_t no_packet;  // not duplicated or corrupted, because the pool had no packet for a copy
     uint64_t held;       // at this moment
 };
 
-// fault_open: opens params->wraps (with the outer name, queues and pools) and wraps it. Its MAC,
-// MTU and capabilities are the inner port's; without transmit checksum offload, which would repair
-// what was corrupted. Control thread. NULL: err says why.
+// fault_open: opens the inner port params->wraps, with the name, queues and pools of params, and
+// wraps it. MAC, MTU and capabilities are those of the inner port, but without transmit checksum
+// offload, which would give corrupted frames a valid checksum. Control thread. Returns NULL with
+// the reason in *err if it fails.
 struct port *fault_open(const struct port_params *params, struct err *err);
 
-// fault_check: whether fault_open would take these parameters; the port inside is not checked. 0,
-// or -1 with the reason.
+// fault_check: checks the parameters of the wrapper, not those of the inner port. Returns 0, or -1
+// with the reason in *err.
 int fault_check(const struct port_params *params, struct err *err);
 
-// fault_inner: the port inside; NULL if p is no fault port.
+// fault_inner: the inner port of p; NULL if p is no fault port.
 struct port *fault_inner(struct port *p);
 
-// fault_read: the counts of both directions until now. Any thread. p is a fault port.
+// fault_read: the counts of both directions of p, which is a fault port. Any thread.
 void fault_read(struct port *p, struct fault_counts *rx, struct fault_counts *tx);

@@ -8,10 +8,10 @@
 #pragma once
 #include "pkt/port.h"
 
-enum { LOOP_SLOTS = 1024 };  // of a queue; a full one takes no more
+enum { LOOP_SLOTS = 1024 };  // for each queue; a full queue takes no more packets
 
-// loop_open: name, queues and mtu of params count. NULL: err says why.
+// loop_open: uses name, queues and mtu of params. Returns NULL with the reason in *err if it fails.
 struct port *loop_open(const struct port_params *params, struct err *err);
 
-// loop_check: 0, since the port takes nothing that could be missing.
+// loop_check: returns 0, because the port needs nothing that could be missing.
 int loop_check(const struct port_params *params, struct err *err);

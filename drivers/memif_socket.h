@@ -5,9 +5,10 @@
 
 enum { MEMIF_PATH_MAX = 107 };  // characters: sun_path
 
-// memif_socket_listen: listens at path. The socket of a server that was killed is replaced; one
-// that answers, and what is no socket, stays. -1: err says why.
+// memif_socket_listen: listens at path and returns the listening socket. If the file at path is the
+// socket of a killed server, it is replaced. If a server answers there, or the file is no socket,
+// it stays. Returns -1 with the reason in *err if it fails.
 int memif_socket_listen(const char *path, struct err *err);
 
-// memif_socket_connect: a connection to the server at path, or -1 with errno.
+// memif_socket_connect: connects to the server at path. Returns the socket, or -1 with errno.
 int memif_socket_connect(const char *path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// memif_wire.h: what the two sides of a memif link exchange: messages on a unix socket
-// (SOCK_SEQPACKET), and words in memory that both map. Version 2.0, in host byte order.
+// memif_wire.h: the memif protocol, version 2.0: messages on a unix socket (SOCK_SEQPACKET), and
+// structures in memory that both sides map. All numbers are in host byte order.
 // Source: the specification in libmemif, https://s3-docs.fd.io/vpp/24.02/interfacing/libmemif/.
 #pragma once
 #include "base/base.h"
@@ -12,19 +12,19 @@ enum {
     MEMIF_REASON_BYTES = 96,
     MEMIF_LOG2_SLOTS_MAX = 14,
     MEMIF_MODE_ETHERNET = 0,
-    MEMIF_RING_TO_SERVER = 1,  // flags of an added ring; without it the ring leads to the client
-    MEMIF_RING_POLLED = 1,     // flags of a ring: its receiver wants no interrupt
-    MEMIF_DESC_NEXT = 1,       // flags of a descriptor: the frame goes on in the next one
+    MEMIF_RING_TO_SERVER = 1,  // flag of ADD_RING; if clear, the ring leads to the client
+    MEMIF_RING_POLLED = 1,     // flag of a ring: its receiver wants no interrupt
+    MEMIF_DESC_NEXT = 1,       // flag of a descriptor: the frame continues in the next one
 };
 
 enum memif_kind {
     MEMIF_ACK = 1,
-    MEMIF_HELLO,  // of the server
-    MEMIF_INIT,   // of the client, as the next three
+    MEMIF_HELLO,  // sent by the server
+    MEMIF_INIT,   // sent by the client, as the next three
     MEMIF_ADD_REGION,
     MEMIF_ADD_RING,
     MEMIF_CONNECT,
-    MEMIF_CONNECTED,  // of the server
+    MEMIF_CONNECTED,  // sent by the server
     MEMIF_DISCONNECT,
 };
 
@@ -49,14 +49,14 @@ struct memif_msg {
         struct {
             uint16_t index;
             uint64_t bytes;
-        } MEMIF_PACKED region;  // with its file
+        } MEMIF_PACKED region;  // the message carries its file
         struct {
             uint16_t flags, index, region;
             uint32_t offset;
             uint8_t log2_slots;
             uint16_t private_bytes;
-        } MEMIF_PACKED ring;          // with the file that wakes its receiver
-        char name[MEMIF_NAME_BYTES];  // of CONNECT and CONNECTED: of the interface
+        } MEMIF_PACKED ring;          // the message carries the eventfd that wakes its receiver
+        char name[MEMIF_NAME_BYTES];  // CONNECT and CONNECTED: name of the interface
         struct {
             uint32_t code;
             char reason[MEMIF_REASON_BYTES];
@@ -69,16 +69,16 @@ static_assert(sizeof(struct memif_msg) == 128, "the size of every message");
 
 struct memif_desc {
     uint16_t flags, region;
-    uint32_t length;  // bytes of the frame; of an empty buffer: its size
+    uint32_t length;  // bytes of the frame; in an empty buffer: size of the buffer
     uint32_t offset;  // in the region
     uint32_t metadata;
 };
 
 static_assert(sizeof(struct memif_desc) == 16, "two words of 64 bits, which memif_rings.c loads");
 
-// The sender of a frame writes `head` and the receiver `tail` where the sender brings the buffers,
-// on the ring to the server; on the ring to the client the receiver brings them: it writes `head`,
-// the sender `tail`. Both run freely.
+// memif_ring: a ring in shared memory. The client supplies the buffers of both rings and writes
+// `head`; the server writes `tail`. So on the ring to the server the sender writes `head`, and on
+// the ring to the client the receiver does. Both indices wrap at 2^16.
 struct memif_ring {
     uint32_t cookie;
     uint16_t flags;

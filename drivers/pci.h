@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pci.h: a port on any device that DPDK has a driver for: a NIC by its PCI address, bound to
-// vfio-pci, or by name one of DPDK's own devices that need no hardware (net_null0, net_ring0). What
-// it offers of checksums, chains, TSO and RSS is taken, the rest is done in software.
+// pci.h: a port on any device that DPDK has a driver for: a NIC that is bound to vfio-pci, named by
+// its PCI address, or one of DPDK's virtual devices, named as net_null0 or net_ring0. Checksums,
+// chains, TSO and RSS are done by the device if it offers them, otherwise in software.
 #pragma once
 #include "pkt/port.h"
 
-// pci_open: params->device is the PCI address (which eal_start() was given), or net_NAME. Control
-// thread. NULL: err says why and what to do (no such device, bound to the kernel, no driver).
+// pci_open: opens params->device: a PCI address that was in pci_allow of eal_start(), or net_NAME.
+// Control thread. Returns NULL with the reason and the remedy in *err if it fails: no such device,
+// bound to a driver of the kernel, no driver of DPDK.
 struct port *pci_open(const struct port_params *params, struct err *err);
 
-// pci_check: refuses what pci_open would refuse, and takes no resources. 0, or -1 with the reason.
+// pci_check: makes the checks of pci_open() without opening anything. Returns 0, or -1 with the
+// reason in *err.
 int pci_check(const struct port_params *params, struct err *err);

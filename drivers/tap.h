@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap.h: a port on a kernel TAP interface that it creates (DPDK's net_tap): the first run on any
-// Linux machine. The kernel is the host at the other end of the wire: it gets params->host_v4,
-// host6 and its own MAC address, which differs from the port's; it sends whole checksums and no
-// frame above the MTU.
+// tap.h: a port on a TAP interface that the port creates (DPDK's net_tap). It works on any Linux
+// machine without a NIC. The kernel is the host at the other end of the wire: its side of the
+// interface gets the addresses params->host_v4 and host6, and a MAC address that differs from the
+// port's. The kernel computes all checksums of its frames and sends no frame above the MTU.
 //
-// Bursts are system calls, and so is each look at a queue (tap_poll.h). params->rx_ring is the
-// length of the kernel's queue to us (txqueuelen of the interface): what finds it full is lost.
+// Bursts are system calls, and so is each poll of a queue (tap_poll.h). params->rx_ring is
+// the length of the kernel's queue to the port (txqueuelen of the interface). Frames are lost while
+// that queue is full.
 #pragma once
 #include "pkt/port.h"
 
-// tap_open: creates interface params->device (which must not exist), gives the kernel's side the
-// host address, brings it up. Control thread; needs CAP_NET_ADMIN. NULL: err says why, and nothing
-// is left behind. Closing removes the interface.
+// tap_open: creates the interface params->device, which must not exist, gives the kernel's side its
+// addresses and sets it up. Closing the port removes the interface. Control thread; needs
+// CAP_NET_ADMIN. If it fails, it leaves nothing behind and returns NULL with the reason in *err.
 struct port *tap_open(const struct port_params *params, struct err *err);
 
-// tap_check: refuses what tap_open would refuse, and takes no resources. 0, or -1 with the reason.
+// tap_check: makes the checks of tap_open() without opening anything. Returns 0, or -1 with the
+// reason in *err.
 int tap_check(const struct port_params *params, struct err *err);
