@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "nic.h"
+
 enum { PROTO_TCP = 6, PROTO_UDP = 17, FRAME_MAX = 16384 };
 
 static unsigned be16(const uint8_t *p)
@@ -194,19 +196,37 @@ static void cut(const struct frame_tx *tx, void (*send)(const uint8_t *frame, ui
     }
 }
 
-const char *frame_send(struct frame_tx *tx, void (*send)(const uint8_t *frame, uint32_t len))
+void frame_send(struct frame_tx *tx, struct frame_work *done,
+                void (*send)(const uint8_t *frame, uint32_t len))
 {
     const char *why = wrong(tx);
-    if (why != NULL)
-        return why;
+    done->segmented += tx->mss != 0;
+    done->ip_sums += tx->ip_sum;
+    done->l4_sums += tx->l4_sum;
+    if (why != NULL) {
+        nic_wrong("transmit descriptors: %s (l2 %u, l3 %u, l4 %u, mss %u, %u bytes)", why, tx->l2,
+                  tx->l3, tx->l4, tx->mss, tx->len);
+        return;
+    }
     if (tx->mss != 0) {
         cut(tx, send);
-        return NULL;
+        return;
     }
     if (tx->ip_sum)
         sum_ip(tx, tx->data);
     if (tx->l4_sum)
         sum_l4(tx, tx->data, tx->len, false);
     send(tx->data, tx->len);
-    return NULL;
+}
+
+void frame_work_print(FILE *out, unsigned q, const struct frame_work *done)
+{
+    fprintf(out, "tx_segmented_%u %llu\ntx_ip_sums_%u %llu\ntx_l4_sums_%u %llu\n", q,
+            (unsigned long long)done->segmented, q, (unsigned long long)done->ip_sums, q,
+            (unsigned long long)done->l4_sums);
+}
+
+uint32_t frame_wire_bytes(uint32_t len)
+{
+    return (len < 60 ? 60 : len) + 4;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct frame {
     bool vlan, v4, v6, fragment, tcp, udp;
@@ -31,5 +32,19 @@ struct frame_tx {
     bool ip_sum, l4_sum;
     uint16_t first, middle, last;  // masks of the TCP flags
 };
-// frame_send: hands the frames to send(); their number. NULL or why the descriptors are wrong.
-const char *frame_send(struct frame_tx *tx, void (*send)(const uint8_t *frame, uint32_t len));
+
+// frame_work: the packets of a queue for which the chip did this work.
+struct frame_work {
+    uint64_t segmented, ip_sums, l4_sums;
+};
+
+// frame_send: computes the checksums, cuts a large segment, passes each frame to send(), and counts
+// the work in *done. Descriptors that are wrong are reported by nic_wrong(), and nothing is sent.
+void frame_send(struct frame_tx *tx, struct frame_work *done,
+                void (*send)(const uint8_t *frame, uint32_t len));
+
+// frame_work_print: the lines for queue q in the state of a chip.
+void frame_work_print(FILE *out, unsigned q, const struct frame_work *done);
+
+// frame_wire_bytes: the bytes of a frame on the wire, with its padding and its checksum.
+uint32_t frame_wire_bytes(uint32_t len);

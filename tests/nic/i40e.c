@@ -137,7 +137,8 @@ static struct tx_queue {
     uint64_t first;
     uint8_t data[NIC_PACKET_MAX];
     uint32_t len, buffers, end[TX_DESCRIPTORS_MAX];
-    uint64_t packets, segmented, ip_sums, l4_sums;
+    uint64_t packets;
+    struct frame_work work;
 } tx_queues[PF_QUEUES];
 static uint64_t commands, unknown;
 
@@ -523,7 +524,7 @@ static bool accepts(const uint8_t *frame, uint32_t len)
     static const uint8_t all[6] = {255, 255, 255, 255, 255, 255};
     if (len < 14 || len + 4 > filters.longest)
         return false;
-    count(GLPRT_GORC, (len < 60 ? 60 : len) + 4);
+    count(GLPRT_GORC, frame_wire_bytes(len));
     count_kind(frame, GLPRT_UPRC, GLPRT_MPRC, GLPRT_BPRC);
     for (unsigned i = 0; i < filters.count; i++)
         if (memcmp(filters.address[i], frame, 6) == 0)
@@ -628,7 +629,7 @@ static enum nic_taken receive(const uint8_t *data, uint32_t len)
     struct rx_queue *r = &rx_queues[v.queue % PF_QUEUES];
     const uint32_t q = (uint32_t)(r - rx_queues), tail = regs[QRX_TAIL / 4 + q];
     unsigned queues;
-    count(GLV_GORC + VSI_STATISTICS * 8, (len < 60 ? 60 : len) + 4);
+    count(GLV_GORC + VSI_STATISTICS * 8, frame_wire_bytes(len));
     count_kind(data, GLV_UPRC + VSI_STATISTICS * 8, GLV_MPRC + VSI_STATISTICS * 8,
                GLV_BPRC + VSI_STATISTICS * 8);
     if ((regs[QRX_ENA / 4 + q] & QENA_STAT) == 0 || r->ring == 0 || r->room == 0 ||
@@ -654,7 +655,7 @@ static struct tx_queue *sending;
 
 static void send_one(const uint8_t *frame, uint32_t len)
 {
-    const uint32_t wire = (len < 60 ? 60 : len) + 4;
+    const uint32_t wire = frame_wire_bytes(len);
     sending->packets++;
     count(GLPRT_GOTC, wire);
     count_kind(frame, GLPRT_UPTC, GLPRT_MPTC, GLPRT_BPTC);
@@ -722,14 +723,8 @@ static void send_packet(struct tx_queue *t)
         return;
     }
     check_buffers(t, headers, tx.mss);
-    t->segmented += tso;
-    t->ip_sums += tx.ip_sum;
-    t->l4_sums += tx.l4_sum;
     sending = t;
-    const char *why = frame_send(&tx, send_one);
-    if (why != NULL)
-        nic_wrong("transmit descriptors: %s (l2 %u, l3 %u, l4 %u, mss %u, %u bytes)", why, tx.l2,
-                  tx.l3, tx.l4, tx.mss, tx.len);
+    frame_send(&tx, &t->work, send_one);
 }
 
 static void take_data(struct tx_queue *t, const uint64_t *d)
@@ -807,16 +802,13 @@ static void state(FILE *out)
     const unsigned base = queue_base(&queues), n = enabled_queues();
     fprintf(out, "admin_commands %llu\nadmin_unknown %llu\n", (unsigned long long)commands,
             (unsigned long long)unknown);
-    for (unsigned q = 0; q < n; q++)
-        fprintf(out,
-                "rx_queue_%u %llu\nrx_dropped_%u %llu\ntx_queue_%u %llu\ntx_segmented_%u "
-                "%llu\ntx_ip_sums_%u %llu\ntx_l4_sums_%u %llu\n",
-                q, (unsigned long long)rx_queues[base + q].packets, q,
+    for (unsigned q = 0; q < n; q++) {
+        fprintf(out, "rx_queue_%u %llu\nrx_dropped_%u %llu\ntx_queue_%u %llu\n", q,
+                (unsigned long long)rx_queues[base + q].packets, q,
                 (unsigned long long)rx_queues[base + q].dropped, q,
-                (unsigned long long)tx_queues[base + q].packets, q,
-                (unsigned long long)tx_queues[base + q].segmented, q,
-                (unsigned long long)tx_queues[base + q].ip_sums, q,
-                (unsigned long long)tx_queues[base + q].l4_sums);
+                (unsigned long long)tx_queues[base + q].packets);
+        frame_work_print(out, q, &tx_queues[base + q].work);
+    }
 }
 
 const struct nic_chip nic_i40e = {

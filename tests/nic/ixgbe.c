@@ -173,7 +173,8 @@ static struct tx_queue {
     // The packet that is being put together.
     uint8_t *data;
     uint32_t len, descriptors, first_command, first_options;
-    uint64_t packets, segmented, ip_sums, l4_sums;
+    uint64_t packets;
+    struct frame_work work;
 } tx_queues[NIC_QUEUES_MAX];
 static struct {
     uint64_t packets, dropped;
@@ -360,7 +361,7 @@ static bool accepts(const uint8_t *frame, uint32_t len)
         return false;
     }
     count(TPR, 1);
-    count64(TORL, (len < 60 ? 60 : len) + 4);
+    count64(TORL, frame_wire_bytes(len));
     if (is_broadcast(frame))
         return (fctrl & FCTRL_BAM) != 0;
     if ((frame[0] & 1) != 0)
@@ -477,7 +478,7 @@ static void fill(unsigned q, const uint8_t *data, uint32_t len, uint32_t room,
 
 static void count_received(unsigned q, const uint8_t *data, uint32_t len)
 {
-    const uint32_t wire = (len < 60 ? 60 : len) + 4;
+    const uint32_t wire = frame_wire_bytes(len);
     const unsigned n = counter_of(RQSMR, q);
     rx_queues[q].packets++;
     count(GPRC, 1);
@@ -524,7 +525,7 @@ static struct tx_queue *sending;
 
 static void send_one(const uint8_t *frame, uint32_t len)
 {
-    const uint32_t wire = (len < 60 ? 60 : len) + 4;
+    const uint32_t wire = frame_wire_bytes(len);
     const unsigned n = counter_of(TQSM, (unsigned)(sending - tx_queues));
     sending->packets++;
     count(GPTC, 1);
@@ -564,14 +565,8 @@ static void send_packet(struct tx_queue *t)
         nic_wrong("TSO of %u bytes with MSS %u", t->len, tx.mss);
         return;
     }
-    t->segmented += tso;
-    t->ip_sums += tx.ip_sum;
-    t->l4_sums += tx.l4_sum;
     sending = t;
-    const char *why = frame_send(&tx, send_one);
-    if (why != NULL)
-        nic_wrong("transmit descriptors: %s (l2 %u, l3 %u, l4 %u, mss %u, %u bytes)", why, tx.l2,
-                  tx.l3, tx.l4, tx.mss, tx.len);
+    frame_send(&tx, &t->work, send_one);
 }
 
 static void take_data(struct tx_queue *t, struct tx_desc *d)
@@ -658,16 +653,14 @@ static void spoil(bool key)
 
 static void state(FILE *out)
 {
-    for (unsigned q = 0; q < enabled_queues(); q++)
-        fprintf(
-            out,
-            "rx_queue_%u %llu\nrx_dropped_%u %llu\ntx_queue_%u %llu\ntx_segmented_%u "
-            "%llu\ntx_ip_sums_%u %llu\ntx_l4_sums_%u %llu\ndrop_en_%u %d\n",
-            q, (unsigned long long)rx_queues[q].packets, q,
-            (unsigned long long)rx_queues[q].dropped, q, (unsigned long long)tx_queues[q].packets,
-            q, (unsigned long long)tx_queues[q].segmented, q,
-            (unsigned long long)tx_queues[q].ip_sums, q, (unsigned long long)tx_queues[q].l4_sums,
-            q, (*rx_reg(q, RX_SRRCTL) & SRRCTL_DROP_EN) != 0);
+    for (unsigned q = 0; q < enabled_queues(); q++) {
+        fprintf(out, "rx_queue_%u %llu\nrx_dropped_%u %llu\ntx_queue_%u %llu\n", q,
+                (unsigned long long)rx_queues[q].packets, q,
+                (unsigned long long)rx_queues[q].dropped, q,
+                (unsigned long long)tx_queues[q].packets);
+        frame_work_print(out, q, &tx_queues[q].work);
+        fprintf(out, "drop_en_%u %d\n", q, (*rx_reg(q, RX_SRRCTL) & SRRCTL_DROP_EN) != 0);
+    }
 }
 
 const struct nic_chip nic_ixgbe = {
