@@ -98,14 +98,18 @@ void kernel_side_opened(struct kernel_side *k, bool ours_is_rx)
     k->last = dropped_by(k->device);
 }
 
-static uint64_t ring_full(const struct kernel_side *k)
+// lost_by_xdp: of all sockets: frames that found the ring full, and frames that the kernel refused
+// to send.
+static struct dropped lost_by_xdp(const struct kernel_side *k)
 {
-    uint64_t sum = 0;
+    struct dropped sum = {0, 0};
     for (unsigned i = 0; i < k->n; i++) {
         struct xdp_statistics s = {0};
         socklen_t bytes = sizeof(s);
-        if (getsockopt(k->fds[i], SOL_XDP, XDP_STATISTICS, &s, &bytes) == 0)
-            sum += s.rx_ring_full;
+        if (getsockopt(k->fds[i], SOL_XDP, XDP_STATISTICS, &s, &bytes) != 0)
+            continue;
+        sum.rx += s.rx_ring_full;
+        sum.tx += s.tx_invalid_descs;
     }
     return sum;
 }
@@ -140,12 +144,14 @@ static void follow(struct kernel_side *k)
 
 void kernel_side_add(struct kernel_side *k, struct port_stats *out)
 {
+    struct dropped by_sockets = {0, 0};
     follow(k);
-    if (k->ours_is_rx)
-        out->rx_missed += k->sum.tx;
-    else
-        out->rx_missed += k->family == AF_XDP ? ring_full(k) : packet_drops(k);
-    out->tx_errors += k->ours_is_rx ? k->sum.rx : k->sum.tx;
+    if (k->family == AF_XDP)
+        by_sockets = lost_by_xdp(k);
+    else if (!k->ours_is_rx)
+        by_sockets.rx = packet_drops(k);
+    out->rx_missed += k->ours_is_rx ? k->sum.tx : by_sockets.rx;
+    out->tx_errors += (k->ours_is_rx ? k->sum.rx : k->sum.tx) + by_sockets.tx;
 }
 
 bool kernel_side_is_there(const struct kernel_side *k)

@@ -7,8 +7,8 @@
 //   tap         tx_dropped of the interface (queue full)  rx_dropped of the interface
 //   af_packet   PACKET_STATISTICS of the sockets          tx_dropped of the interface
 //               (ring full)
-//   af_xdp      rx_ring_full of XDP_STATISTICS; DPDK      tx_dropped of the interface
-//               itself counts those without a buffer
+//   af_xdp      rx_ring_full of XDP_STATISTICS; DPDK      tx_dropped of the interface, and
+//               itself counts those without a buffer      tx_invalid_descs of XDP_STATISTICS
 //
 // Frames that never reach the interface are not counted here. Example: the other end of a veth pair
 // drops frames because this end is too slow. That end counts them (ip -s link show PEER: TX
