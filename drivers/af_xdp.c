@@ -4,6 +4,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <rte_eal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,6 +57,9 @@ struct port *af_xdp_open(const struct port_params *params, struct err *err)
     if (p.rx_ring == 0)
         p.rx_ring = RING_DEFAULT;
     p.queues = (uint16_t)MIN((unsigned)params->queues, combined_queues(params->device));
-    snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u", p.device, p.queues);
+    // Zero copy needs each frame in one piece of physical memory. Without hugepages frames cross
+    // pages (pkt_pool_create()); the kernel would refuse these.
+    snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u,force_copy=%d", p.device,
+             p.queues, rte_eal_has_hugepages() ? 0 : 1);
     return vdev_open_kernel(&p, "af_xdp", args, &profile, AF_XDP, err);
 }

@@ -97,9 +97,7 @@ static void make_params(const struct load_options *o, const struct c10m_app *app
     p->time_wait = time_waits(o);
     p->tcp.time_wait_ms = o->time_wait_s * 1000;
     p->packets = 4 * load_ring_slots(o);
-    // The client's packets. With 4 KiB pages each packet takes one page.
-    p->extra_packet_bytes =
-        4ull * load_ring_slots(o) * (o->pages == PAGES_NONE ? 4352 : 2560) + (2 << 20);
+    p->extra_packet_bytes = 4ull * load_ring_slots(o) * 2560 + (2 << 20);  // the client's packets
     make_port(o, p);
     load_service(o, app, p);
 }

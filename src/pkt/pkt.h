@@ -230,8 +230,9 @@ static inline void pkt_turn_round(struct pkt *p)
 
 // pkt_pool_create: a pool of at least `count` packets (minimum 1,024) of PKT_ROOM bytes for one
 // worker, on NUMA node `node` (-1: any), single producer and consumer, with a cache of 512. name:
-// unique, at most 20 characters. NULL: rte_errno says why. Control thread. Only EAL threads have
-// the cache; other threads access the ring behind it each time.
+// unique, at most 20 characters. Without hugepages the packets lie side by side in one piece of
+// memory. NULL: rte_errno says why. Control thread. Only EAL threads have the cache; other threads
+// access the ring behind it each time.
 struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node);
 
 // pkt_pool_destroy: frees the pool, of which no packet is in use. NULL: does nothing.

@@ -189,10 +189,8 @@ static uint64_t port_bytes(const struct server_params *p)
 uint64_t server_packet_bytes(const struct server_params *p)
 {
     // The header, headroom and room of an mbuf, the header of the pool's element, its cache and
-    // ring. DPDK lets no packet cross a page: with 4 KiB pages each takes one, and the lists of
-    // pages take their part.
-    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20, PER_PAGE = 4352 };
-    const uint64_t each = p->pages == PAGES_NONE ? PER_PAGE : PER_PACKET;
+    // ring.
+    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20 };
     return p->extra_packet_bytes + port_bytes(p) +
-           (uint64_t)p->n_workers * ((uint64_t)p->packets * each + PER_POOL);
+           (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
 }
