@@ -43,8 +43,7 @@ page() { inside curl -sf -m 2 http://10.99.0.2/ | grep -q hello; }
 page6() { inside curl -sf -m 2 'http://[fd99::2]/' | grep -q hello; }
 says() { "$@" || { echo "no $1"; inside ip neigh; cat "$TREE/net/arp"; tail -n 5 "$TMP/log"; return 1; }; }
 used() { awk '$1 == "packets_used_now" { print $2 }' "$TREE/mem/pools"; }
-no_more_says() { "$@" || { echo "no $1"; inside ip neigh; cat "$TREE/net/arp"; tail -n 5 "$TMP/log"; return 1; }; }
-used() { [ "$(used)" -le "$1" ] || { echo "$(used) packets in use, $1 before"; return 1; }; }
+no_more_used() { [ "$(used)" -le "$1" ] || { echo "$(used) packets in use, $1 before"; return 1; }; }
 rounds() { cat "$TMP/rounds"; }
 all_went_on() { # since N rounds
     [ "$(rounds)" -ge $(($1 + 2)) ] || { echo "$(rounds) rounds, $1 before"; cat "$TMP/holder"; return 1; }
