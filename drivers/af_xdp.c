@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "drivers/af_xdp_rings.h"
+#include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
 
@@ -18,13 +20,32 @@
 // would be in no counter of the device.
 enum { RING_DEFAULT = 2048 };
 
+static void close_port(struct port *p)
+{
+    struct af_xdp_rings *rings = ((struct ethdev *)p->priv)->rings;
+    af_xdp_rings_collect(rings);
+    vdev_close(p);
+    af_xdp_rings_free(rings);
+}
+
 static const struct port_ops ops = {
     .driver = "af_xdp",
     .rx_burst = ethdev_rx_burst,
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
-    .close = vdev_close,
+    .close = close_port,
     .view = &ethdev_view,
+};
+
+// Of a port whose rings are known: each opening takes packets, and closing gives them back.
+static const struct port_ops ops_replug = {
+    .driver = "af_xdp",
+    .rx_burst = ethdev_rx_burst,
+    .tx_burst = ethdev_tx_burst,
+    .stats = ethdev_stats,
+    .close = close_port,
+    .view = &ethdev_view,
+    .replug = &ethdev_replug,
 };
 
 // The device cannot send chains (MULTI_SEGS).
@@ -48,6 +69,14 @@ int af_xdp_check(const struct port_params *params, struct err *err)
     return vdev_kernel_check(params, "af_xdp", AF_XDP, err);
 }
 
+static void find_rings(struct port *port, const struct port_params *p)
+{
+    struct ethdev *e = port->priv;
+    e->rings = af_xdp_rings_find(e->kernel, p->pools[0], p->rx_ring);
+    if (e->rings != NULL)
+        port->ops = &ops_replug;
+}
+
 struct port *af_xdp_open(const struct port_params *params, struct err *err)
 {
     if (af_xdp_check(params, err) != 0)
@@ -61,5 +90,8 @@ struct port *af_xdp_open(const struct port_params *params, struct err *err)
     // pages (pkt_pool_create()); the kernel would refuse these.
     snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u,force_copy=%d", p.device,
              p.queues, rte_eal_has_hugepages() ? 0 : 1);
-    return vdev_open_kernel(&p, "af_xdp", args, &profile, AF_XDP, err);
+    struct port *port = vdev_open_kernel(&p, "af_xdp", args, &profile, AF_XDP, err);
+    if (port != NULL && p.queues == 1)
+        find_rings(port, &p);
+    return port;
 }

@@ -44,6 +44,7 @@ struct ethdev {
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // key of the hash
     uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
     struct kernel_side *kernel;               // NULL: the device is no kernel interface
+    struct af_xdp_rings *rings;               // af_xdp with one queue; else NULL
     struct ethdev_away away;
 };
 

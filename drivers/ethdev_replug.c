@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "drivers/ethdev.h"
+#include "drivers/free_packets.h"
 #include "drivers/port_table.h"
 #include "drivers/vdev.h"
 
@@ -115,6 +116,7 @@ static void move(struct ethdev *to, const struct ethdev *from)
     to->keep_flags = from->keep_flags;
     to->left_flags = from->left_flags;
     to->nic = from->nic;
+    to->rings = from->rings;
     to->spread = from->spread;
     to->rss_types = from->rss_types;
     memcpy(to->rss_key, from->rss_key, sizeof(to->rss_key));
@@ -193,9 +195,25 @@ static void adopt(struct ethdev *e, struct ethdev *fresh)
     publish(&e->port, e->away.with);
 }
 
+// open_again: if it fails, what the driver has taken comes back to the pools.
+static struct port *open_again(const struct ethdev *e, const struct port_params *params,
+                               struct err *err)
+{
+    struct free_packets *before[PORT_QUEUES_MAX];
+    for (unsigned q = 0; q < e->port.queues; q++)
+        before[q] = free_packets_note(e->away.pools[q]);
+    struct port *p = port_open(params, err);
+    for (unsigned q = 0; q < e->port.queues; q++)
+        if (p != NULL)
+            free_packets_forget(before[q]);
+        else
+            free_packets_restore(before[q]);
+    return p;
+}
+
 static int reopen(struct ethdev *e, const struct port_params *params, struct err *err)
 {
-    struct port *p = port_open(params, err);
+    struct port *p = open_again(e, params, err);
     if (p == NULL)
         return -1;
     struct ethdev *fresh = p->priv;

@@ -98,6 +98,23 @@ void kernel_side_opened(struct kernel_side *k, bool ours_is_rx)
     k->last = dropped_by(k->device);
 }
 
+static void close_new(struct kernel_side *k, int fd)
+{
+    if (!k->before[fd])
+        close(fd);
+}
+
+void kernel_side_abandon(struct kernel_side *k)
+{
+    each_socket(k, close_new);
+    kernel_side_free(k);
+}
+
+int kernel_side_socket(const struct kernel_side *k)
+{
+    return k->n == 1 ? k->fds[0] : -1;
+}
+
 // lost_by_xdp: of all sockets: frames that found the ring full, and frames that the kernel refused
 // to send.
 static struct dropped lost_by_xdp(const struct kernel_side *k)

@@ -28,6 +28,13 @@ struct kernel_side *kernel_side_begin(const struct port_params *params, int sock
 // ours_is_rx: the interface receives what the port sends (tap).
 void kernel_side_opened(struct kernel_side *k, bool ours_is_rx);
 
+// kernel_side_abandon: closes the new sockets, which the driver has left open although the device
+// could not be opened (DPDK 22.11's net_af_xdp), and frees k.
+void kernel_side_abandon(struct kernel_side *k);
+
+// kernel_side_socket: the socket of the device. -1: it has none or several.
+int kernel_side_socket(const struct kernel_side *k);
+
 // kernel_side_add: adds to *out the frames lost since kernel_side_opened().
 void kernel_side_add(struct kernel_side *k, struct port_stats *out);
 

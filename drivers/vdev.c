@@ -157,7 +157,7 @@ struct port *vdev_open_kernel(const struct port_params *params, const char *pmd,
     struct kernel_side *k = kernel_side_begin(params, family);
     struct port *p = vdev_open(params, pmd, args, profile, err);
     if (p == NULL) {
-        kernel_side_free(k);
+        kernel_side_abandon(k);
         return NULL;
     }
     kernel_side_opened(k, false);

@@ -31,16 +31,14 @@ static void run(const char *command)
     assert_int_equal(system(command), 0);
 }
 
-// begin: with a pool and an interface of its own, because the driver keeps its socket, and what it
-// has put into the rings.
-static struct port *begin(const char *name)
+// begin: with an interface of its own. After a socket was closed it is a while until the kernel
+// gives its queue free.
+static struct port *begin(void)
 {
     struct err e = {.text = ""};
-    run("ip link add xa type veth peer name xb && ip link set xb up && ip link set xa up");
-    pool = pkt_pool_create(name, POOL, -1);
-    assert_non_null(pool);
     const struct port_params p = {
         .name = "p0", .driver = "af_xdp", .device = "xa", .queues = 1, .node = -1, .pools = {pool}};
+    run("ip link add xa type veth peer name xb && ip link set xb up && ip link set xa up");
     if ((port = port_open(&p, &e)) == NULL)
         fail_msg("%s", e.text);
     return port;
@@ -51,7 +49,7 @@ static int end(void **state)
     (void)state;
     port_close(port);
     run("ip link del xa");
-    return 0;
+    return pkt_pool_free_count(pool) != POOL;
 }
 
 // peer_open: a socket on the other end, which receives what the port sends, and sends to it.
@@ -130,7 +128,7 @@ static void assert_all_come_back(struct port *p, int fd, unsigned n)
 static void every_packet_of_the_pool_can_be_sent(void **state)
 {
     (void)state;
-    struct port *p = begin("sends");
+    struct port *p = begin();
     const int fd = peer_open();
     const unsigned n = pkt_pool_free_count(pool);
     assert_true(n > POOL / 2);
@@ -178,7 +176,7 @@ static void receive_all(struct port *p, int fd, unsigned n)
 static void every_packet_of_the_pool_can_receive(void **state)
 {
     (void)state;
-    struct port *p = begin("receives");
+    struct port *p = begin();
     const int fd = peer_open();
     const unsigned n = pkt_pool_free_count(pool);
     assert_true(n > POOL / 2);
@@ -189,14 +187,34 @@ static void every_packet_of_the_pool_can_receive(void **state)
     close(fd);
 }
 
+// What was received and not taken, what was sent, and what waits to be filled.
+static void what_lies_in_the_rings_comes_back_when_the_port_closes(void **state)
+{
+    (void)state;
+    uint8_t frame[FRAME_BYTES];
+    struct port *p = begin();
+    const int fd = peer_open();
+    for (unsigned i = 0; i < 100; i++) {
+        frame_of(frame, i);
+        assert_int_equal(send(fd, frame, sizeof(frame), 0), sizeof(frame));
+    }
+    assert_true(pkt_alloc_bulk(pool, held, BURST_MAX));
+    send_burst(p, 0, BURST_MAX);
+    close(fd);
+    assert_true(pkt_pool_free_count(pool) < POOL);
+}
+
 int main(void)
 {
     if (unshare(CLONE_NEWNET) != 0)
         return SKIPPED;
     pkt_env_start(0);
+    if ((pool = pkt_pool_create("af_xdp", POOL, -1)) == NULL)
+        return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_packet_of_the_pool_can_be_sent, end),
         cmocka_unit_test_teardown(every_packet_of_the_pool_can_receive, end),
+        cmocka_unit_test_teardown(what_lies_in_the_rings_comes_back_when_the_port_closes, end),
     };
     const int failed = cmocka_run_group_tests_name("af_xdp", tests, NULL, NULL);
     eal_stop();

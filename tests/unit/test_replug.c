@@ -17,12 +17,15 @@
 
 enum { POOL = 8192, QUEUES = 2, TYPE = 0x88b5, SKIPPED = 77, WAIT_MS = 10000, TIMES = 10 };
 
-// What is said of each driver: how its interface is made, and where the other end of it is.
+#define MAKE_VETH "ip link add ra type veth peer name rb && ip link set rb up && ip link set ra up"
+
+// What is said of each driver: how its interface is made, where the other end of it is, and how
+// many queues the port has.
 static const struct way {
     const char *driver, *device, *peer, *make;
-} af_packet = {"af_packet", "ra", "rb",
-               "ip link add ra type veth peer name rb && ip link set rb up && ip link set ra up"},
-  tap = {"tap", "rt", "rt", "true"};
+    uint16_t queues;
+} af_packet = {"af_packet", "ra", "rb", MAKE_VETH, QUEUES},
+  af_xdp = {"af_xdp", "ra", "rb", MAKE_VETH, 1}, tap = {"tap", "rt", "rt", "true", QUEUES};
 
 // A worker: its thread alone uses its pool, except in a pause.
 static struct worker {
@@ -77,7 +80,7 @@ static struct port_params params_of(const struct way *w)
     return (struct port_params){.name = "p0",
                                 .driver = w->driver,
                                 .device = w->device,
-                                .queues = QUEUES,
+                                .queues = w->queues,
                                 .rx_ring = 256,
                                 .tx_ring = 256,
                                 .node = -1,
@@ -97,8 +100,8 @@ static struct port *begin(const struct way *way)
     struct port *port = port_open(&p, &e);
     if (port == NULL)
         fail_msg("%s", e.text);
-    assert_int_equal(port->queues, QUEUES);
-    for (uint16_t q = 0; q < QUEUES; q++) {
+    assert_int_equal(port->queues, way->queues);
+    for (uint16_t q = 0; q < port->queues; q++) {
         struct pkt_pool *pool = workers[q].pool;
         workers[q] = (struct worker){.port = port, .queue = q, .pool = pool};
         assert_int_equal(pthread_create(&workers[q].thread, NULL, work, &workers[q]), 0);
@@ -108,7 +111,7 @@ static struct port *begin(const struct way *way)
 
 static void end(struct port *port)
 {
-    for (unsigned q = 0; q < QUEUES; q++) {
+    for (unsigned q = 0; q < port->queues; q++) {
         shared_bool_store(&workers[q].stop, true);
         pthread_join(workers[q].thread, NULL);
     }
@@ -167,9 +170,9 @@ static void assert_frames_pass(const struct way *way, const struct port *p)
         (void)!send(fd, frame, sizeof(frame), 0);
         usleep(1000);
     }
-    for (unsigned q = 0; q < QUEUES; q++)
+    for (unsigned q = 0; q < p->queues; q++)
         send_one(q);
-    for (unsigned n = 0; n < QUEUES;) {
+    for (unsigned n = 0; n < p->queues;) {
         struct sockaddr_ll from;
         socklen_t bytes = sizeof(from);
         assert_true(recvfrom(fd, got, sizeof(got), 0, (struct sockaddr *)&from, &bytes) >= 60);
@@ -229,10 +232,10 @@ static void replug(struct port *p, const struct way *way)
     assert_string_equal(p->ops->driver, way->driver);
     const struct port_stats closed = stats_of(p);
     assert_none_fell(&gone, &closed);
-    for (unsigned q = 0; q < QUEUES; q++)
+    for (unsigned q = 0; q < p->queues; q++)
         send_one(q);
-    assert_int_equal(stats_of(p).tx_no_device, before.tx_no_device + QUEUES);
-    assert_int_equal(stats_of(p).tx_errors, closed.tx_errors + QUEUES);
+    assert_int_equal(stats_of(p).tx_no_device, before.tx_no_device + p->queues);
+    assert_int_equal(stats_of(p).tx_errors, closed.tx_errors + p->queues);
     run(way->make);
     attach(p, way);
     assert_memory_equal(&p->mac, &mac, sizeof(mac));
@@ -240,7 +243,7 @@ static void replug(struct port *p, const struct way *way)
     const struct port_stats after = stats_of(p);
     assert_none_fell(&closed, &after);
     assert_true(after.rx_packets > closed.rx_packets);
-    assert_int_equal(after.tx_packets, closed.tx_packets + QUEUES);
+    assert_int_equal(after.tx_packets, closed.tx_packets + p->queues);
 }
 
 static void replug_often(const struct way *way)
@@ -256,6 +259,45 @@ static void an_af_packet_port_goes_on_with_a_new_interface(void **state)
 {
     replug_often(&af_packet);
     unmake(&af_packet);
+}
+
+static void an_af_xdp_port_goes_on_and_its_rings_packets_come_back(void **state)
+{
+    replug_often(&af_xdp);
+    unmake(&af_xdp);
+}
+
+static void an_af_xdp_port_without_its_device_closes(void **state)
+{
+    struct port *p = begin(&af_xdp);
+    unmake(&af_xdp);
+    detach(p);
+    end(p);
+}
+
+// Another port has the queue: the driver fails after it has taken packets.
+static void what_a_failed_opening_took_comes_back(void **state)
+{
+    struct err e = {.text = ""};
+    const struct port_params params = params_of(&af_xdp);
+    struct port_params taker = params;
+    struct port *p = begin(&af_xdp);
+    unmake(&af_xdp);
+    detach(p);
+    run(af_xdp.make);
+    taker.name = "taker";
+    taker.pools[0] = workers[1].pool;
+    struct port *other = port_open(&taker, &e);
+    assert_non_null(other);
+    for (unsigned i = 0; i < TIMES; i++) {
+        assert_int_equal(p->ops->replug->attach(p, &params, &e), -1);
+        assert_int_equal(pkt_pool_free_count(workers[0].pool), POOL);
+    }
+    port_close(other);
+    attach(p, &af_xdp);
+    assert_frames_pass(&af_xdp, p);
+    end(p);
+    unmake(&af_xdp);
 }
 
 static void a_tap_port_makes_its_interface_again(void **state)
@@ -349,6 +391,9 @@ int main(void)
             return fprintf(stderr, "no pool\n"), 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_af_packet_port_goes_on_with_a_new_interface),
+        cmocka_unit_test(an_af_xdp_port_goes_on_and_its_rings_packets_come_back),
+        cmocka_unit_test(an_af_xdp_port_without_its_device_closes),
+        cmocka_unit_test(what_a_failed_opening_took_comes_back),
         cmocka_unit_test(a_tap_port_makes_its_interface_again),
         cmocka_unit_test(a_port_without_its_device_closes),
         cmocka_unit_test(until_it_is_closed_the_device_stays_and_bursts_do_not_use_it),
