@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "drivers/af_xdp_rings.h"
+#include "drivers/bpf_maps.h"
 #include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/vdev.h"
@@ -23,9 +24,11 @@ enum { RING_DEFAULT = 2048 };
 static void close_port(struct port *p)
 {
     struct af_xdp_rings *rings = ((struct ethdev *)p->priv)->rings;
+    struct bpf_maps *maps = bpf_maps_note();
     af_xdp_rings_collect(rings);
     vdev_close(p);
     af_xdp_rings_free(rings);
+    bpf_maps_close_rest(maps);
 }
 
 static const struct port_ops ops = {

@@ -2,6 +2,7 @@
 // A port whose interface is deleted and made again while its workers run. In a network namespace of
 // its own; skipped without root.
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -246,12 +247,25 @@ static void replug(struct port *p, const struct way *way)
     assert_int_equal(after.tx_packets, closed.tx_packets + p->queues);
 }
 
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
 static void replug_often(const struct way *way)
 {
     struct port *p = begin(way);
     assert_frames_pass(way, p);
+    const unsigned before = descriptors();
     for (unsigned i = 0; i < TIMES; i++)
         replug(p, way);
+    assert_int_equal(descriptors(), before);
     end(p);
 }
 
