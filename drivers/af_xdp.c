@@ -5,6 +5,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <rte_eal.h>
+#include <rte_memory.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -80,6 +81,38 @@ static void find_rings(struct port *port, const struct port_params *p)
         port->ops = &ops_replug;
 }
 
+// packets_that_fill: how many packets without gaps fill the memory of mp up to its last one. The
+// memory behind that is DPDK's as well, except at the very end of it.
+static uint32_t packets_that_fill(const struct rte_mempool *mp)
+{
+    const size_t each = mp->header_size + mp->elt_size + mp->trailer_size;
+    const uintptr_t begin = (uintptr_t)STAILQ_FIRST(&mp->mem_list)->addr;
+    uintptr_t end = begin;
+    const struct rte_mempool_objhdr *packet = STAILQ_FIRST(&mp->elt_list);
+    for (; packet != NULL; packet = STAILQ_NEXT(packet, next))
+        end = MAX(end, (uintptr_t)packet + sizeof(*packet) - mp->header_size + each);
+    const size_t n = (end - begin + each - 1) / each;
+    const bool is_ours = rte_mem_virt2memseg((void *)(begin + n * each - 1), NULL) != NULL;
+    return (uint32_t)(is_ours ? n : n - 1);
+}
+
+// open_whole: DPDK 22.11's net_af_xdp shares as many bytes of a pool with the kernel as its packets
+// have without gaps (xdp_umem_configure()). But there is a gap in front of each hugepage, and the
+// kernel would refuse the last packets. So while the queues are set up the pools have as many
+// packets as fill their memory.
+static struct port *open_whole(const struct port_params *p, const char *args, struct err *err)
+{
+    uint32_t sizes[PORT_QUEUES_MAX];
+    for (unsigned q = 0; q < p->queues && p->pools[q] != NULL; q++) {
+        sizes[q] = p->pools[q]->mp.populated_size;
+        p->pools[q]->mp.populated_size = packets_that_fill(&p->pools[q]->mp);
+    }
+    struct port *port = vdev_open_kernel(p, "af_xdp", args, &profile, AF_XDP, err);
+    for (unsigned q = 0; q < p->queues && p->pools[q] != NULL; q++)
+        p->pools[q]->mp.populated_size = sizes[q];
+    return port;
+}
+
 struct port *af_xdp_open(const struct port_params *params, struct err *err)
 {
     if (af_xdp_check(params, err) != 0)
@@ -93,7 +126,7 @@ struct port *af_xdp_open(const struct port_params *params, struct err *err)
     // pages (pkt_pool_create()); the kernel would refuse these.
     snprintf(args, sizeof(args), "iface=%s,start_queue=0,queue_count=%u,force_copy=%d", p.device,
              p.queues, rte_eal_has_hugepages() ? 0 : 1);
-    struct port *port = vdev_open_kernel(&p, "af_xdp", args, &profile, AF_XDP, err);
+    struct port *port = open_whole(&p, args, err);
     if (port != NULL && p.queues == 1)
         find_rings(port, &p);
     return port;

@@ -47,11 +47,9 @@ static int populate(struct rte_mempool *mp, int socket)
 }
 
 // create_dense: like rte_pktmbuf_pool_create_by_ops(), but packets cross pages. There, no packet
-// does, so that each takes a page of 4 KiB; and of such a pool net_af_xdp shares only the first
-// part with the kernel: as many bytes as the packets have without the gaps between them
-// (DPDK 22.11, xdp_umem_configure()). RTE_MEMPOOL_F_NO_IOVA_CONTIG is what lets them cross. As a
-// statement about the pool it is wrong, because a device's addresses are the virtual ones:
-// populate() clears it.
+// does, so that each would take a page of 4 KiB. RTE_MEMPOOL_F_NO_IOVA_CONTIG is what lets them
+// cross. As a statement about the pool it is wrong, because a device's addresses are the virtual
+// ones: populate() clears it.
 static struct rte_mempool *create_dense(const char *name, unsigned n, int socket)
 {
     struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = ROOM};

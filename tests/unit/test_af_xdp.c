@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An af_xdp port on a veth pair, with a pool of ordinary memory. In a network namespace of its own;
+// An af_xdp port on a veth pair, with a pool of ordinary memory, and with one that has gaps as in
+// front of hugepages, but in front of each page of 4 KiB. In a network namespace of its own;
 // skipped without root.
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,8 +34,9 @@ static void run(const char *command)
 
 // begin: with an interface of its own. After a socket was closed it is a while until the kernel
 // gives its queue free.
-static struct port *begin(void)
+static struct port *begin(void *of)
 {
+    pool = of;
     struct err e = {.text = ""};
     const struct port_params p = {
         .name = "p0", .driver = "af_xdp", .device = "xa", .queues = 1, .node = -1, .pools = {pool}};
@@ -46,7 +48,7 @@ static struct port *begin(void)
 
 static int end(void **state)
 {
-    (void)state;
+    pool = *state;
     port_close(port);
     run("ip link del xa");
     return pkt_pool_free_count(pool) != POOL;
@@ -127,8 +129,7 @@ static void assert_all_come_back(struct port *p, int fd, unsigned n)
 
 static void every_packet_of_the_pool_can_be_sent(void **state)
 {
-    (void)state;
-    struct port *p = begin();
+    struct port *p = begin(*state);
     const int fd = peer_open();
     const unsigned n = pkt_pool_free_count(pool);
     assert_true(n > POOL / 2);
@@ -175,8 +176,7 @@ static void receive_all(struct port *p, int fd, unsigned n)
 
 static void every_packet_of_the_pool_can_receive(void **state)
 {
-    (void)state;
-    struct port *p = begin();
+    struct port *p = begin(*state);
     const int fd = peer_open();
     const unsigned n = pkt_pool_free_count(pool);
     assert_true(n > POOL / 2);
@@ -190,9 +190,8 @@ static void every_packet_of_the_pool_can_receive(void **state)
 // What was received and not taken, what was sent, and what waits to be filled.
 static void what_lies_in_the_rings_comes_back_when_the_port_closes(void **state)
 {
-    (void)state;
     uint8_t frame[FRAME_BYTES];
-    struct port *p = begin();
+    struct port *p = begin(*state);
     const int fd = peer_open();
     for (unsigned i = 0; i < 100; i++) {
         frame_of(frame, i);
@@ -209,12 +208,24 @@ int main(void)
     if (unshare(CLONE_NEWNET) != 0)
         return SKIPPED;
     pkt_env_start(0);
-    if ((pool = pkt_pool_create("af_xdp", POOL, -1)) == NULL)
+    struct pkt_pool *dense = pkt_pool_create("dense", POOL, -1);
+    struct pkt_pool *gaps = (struct pkt_pool *)rte_pktmbuf_pool_create_by_ops(
+        "gaps", POOL, 512, 0, PKT_HEADROOM + PKT_ROOM, SOCKET_ID_ANY, "ring_sp_sc");
+    if (dense == NULL || gaps == NULL)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_packet_of_the_pool_can_be_sent, end),
-        cmocka_unit_test_teardown(every_packet_of_the_pool_can_receive, end),
-        cmocka_unit_test_teardown(what_lies_in_the_rings_comes_back_when_the_port_closes, end),
+        cmocka_unit_test_prestate_setup_teardown(every_packet_of_the_pool_can_be_sent, NULL, end,
+                                                 dense),
+        cmocka_unit_test_prestate_setup_teardown(every_packet_of_the_pool_can_receive, NULL, end,
+                                                 dense),
+        cmocka_unit_test_prestate_setup_teardown(every_packet_of_the_pool_can_be_sent, NULL, end,
+                                                 gaps),
+        cmocka_unit_test_prestate_setup_teardown(every_packet_of_the_pool_can_receive, NULL, end,
+                                                 gaps),
+        cmocka_unit_test_prestate_setup_teardown(
+            what_lies_in_the_rings_comes_back_when_the_port_closes, NULL, end, dense),
+        cmocka_unit_test_prestate_setup_teardown(
+            what_lies_in_the_rings_comes_back_when_the_port_closes, NULL, end, gaps),
     };
     const int failed = cmocka_run_group_tests_name("af_xdp", tests, NULL, NULL);
     eal_stop();
