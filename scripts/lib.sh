@@ -36,9 +36,10 @@ need_root() {
     [ "$(id -u)" = 0 ] || { echo "$0: needs root (hugepages, network interfaces): sudo $0" >&2; exit 1; }
 }
 
-# install_packages FILE...: those that are missing.
+# install_packages [OPTION] FILE...: those that are missing. OPTION: of apt-get, begins with --.
 install_packages() {
-    local missing=() p
+    local missing=() options=() p
+    case $1 in --*) options=("$1"); shift ;; esac
     while read -r p; do
         case $p in ''|'#'*) continue ;; esac
         dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$p")
@@ -46,7 +47,7 @@ install_packages() {
     [ ${#missing[@]} = 0 ] && return
     say "installing: ${missing[*]}"
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${options[@]}" "${missing[@]}" >/dev/null
 }
 
 HUGE=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
