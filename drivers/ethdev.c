@@ -290,22 +290,37 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return taken;
 }
 
-void ethdev_device_stats(struct ethdev *e, struct port_stats *sum)
+// read_device: not what a device that was pulled out has counted: all its registers read as ones.
+static void read_device(struct ethdev *e)
 {
     struct rte_eth_stats s;
-    if (rte_eth_stats_get(e->id, &s) != 0)
+    if (!pci_slot_answers(&e->slot) || rte_eth_stats_get(e->id, &s) != 0 ||
+        !pci_slot_answers(&e->slot))
         return;
-    sum->rx_packets += s.ipackets;
-    sum->rx_bytes += s.ibytes;
-    sum->tx_packets += s.opackets;
-    sum->tx_bytes += s.obytes;
-    sum->rx_missed += s.imissed;
-    sum->rx_nombuf += s.rx_nombuf;
-    sum->rx_errors += s.ierrors;
-    sum->tx_errors += s.oerrors;
+    e->seen = (struct port_stats){.rx_packets = s.ipackets,
+                                  .rx_bytes = s.ibytes,
+                                  .tx_packets = s.opackets,
+                                  .tx_bytes = s.obytes,
+                                  .rx_missed = s.imissed,
+                                  .rx_nombuf = s.rx_nombuf,
+                                  .rx_errors = s.ierrors,
+                                  .tx_errors = s.oerrors};
     if (e->nic->drops_in_queue)
         for (unsigned q = 0; q < RTE_ETHDEV_QUEUE_STAT_CNTRS; q++)
-            sum->rx_missed += s.q_errors[q];
+            e->seen.rx_missed += s.q_errors[q];
+}
+
+void ethdev_device_stats(struct ethdev *e, struct port_stats *sum)
+{
+    read_device(e);
+    sum->rx_packets += e->seen.rx_packets;
+    sum->rx_bytes += e->seen.rx_bytes;
+    sum->tx_packets += e->seen.tx_packets;
+    sum->tx_bytes += e->seen.tx_bytes;
+    sum->rx_missed += e->seen.rx_missed;
+    sum->rx_nombuf += e->seen.rx_nombuf;
+    sum->rx_errors += e->seen.rx_errors;
+    sum->tx_errors += e->seen.tx_errors;
     if (e->kernel != NULL)
         kernel_side_add(e->kernel, sum);
 }

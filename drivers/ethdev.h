@@ -6,6 +6,7 @@
 #include "base/toeplitz.h"
 #include "drivers/kernel_side.h"
 #include "drivers/nic_profiles.h"
+#include "drivers/pci_slot.h"
 #include "pkt/port.h"
 
 // ethdev_profile: what a driver requests from its device.
@@ -45,6 +46,8 @@ struct ethdev {
     uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
     struct kernel_side *kernel;               // NULL: the device is no kernel interface
     struct af_xdp_rings *rings;               // af_xdp with one queue; else NULL
+    struct pci_slot slot;                     // of a PCI device
+    struct port_stats seen;                   // the device's counters as they were last read
     struct ethdev_away away;
 };
 
@@ -73,5 +76,6 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
 
-// ethdev_device_stats: adds to *sum the counters of the present device since it was opened.
+// ethdev_device_stats: adds to *sum the counters of the present device since it was opened. If the
+// device no longer answers, their last values are added.
 void ethdev_device_stats(struct ethdev *e, struct port_stats *sum);

@@ -117,6 +117,8 @@ static void move(struct ethdev *to, const struct ethdev *from)
     to->left_flags = from->left_flags;
     to->nic = from->nic;
     to->rings = from->rings;
+    to->slot = from->slot;
+    to->seen = from->seen;
     to->spread = from->spread;
     to->rss_types = from->rss_types;
     memcpy(to->rss_key, from->rss_key, sizeof(to->rss_key));
@@ -150,7 +152,7 @@ static bool detach(struct port *p)
                                         .stats = ethdev_stats,
                                         .close = close_away,
                                         .view = &view_away,
-                                        .replug = &ethdev_replug};
+                                        .replug = p->ops->replug};
         publish(p, &e->away.ops);
     }
     if (!pause_begin(e))

@@ -2,13 +2,11 @@
 #include "drivers/ethdev_view.h"
 
 #include <errno.h>
-#include <rte_bus.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "drivers/ethdev_rss.h"
 
@@ -17,28 +15,15 @@ static uint16_t id_of(const struct port *p)
     return ((const struct ethdev *)p->priv)->id;
 }
 
-// is_unplugged: whether it is a PCI device that Linux no longer lists. Most drivers do not notice,
-// because all registers of a removed device read as ones.
-static bool is_unplugged(uint16_t id)
-{
-    char path[256];
-    struct rte_eth_dev_info info;
-    const char *folder = getenv("SYSFS_PCI_DEVICES");  // as DPDK's bus does
-    if (rte_eth_dev_info_get(id, &info) != 0 || info.device == NULL ||
-        strcmp(rte_bus_name(rte_dev_bus(info.device)), "pci") != 0)
-        return false;
-    snprintf(path, sizeof(path), "%s/%s", folder != NULL ? folder : "/sys/bus/pci/devices",
-             rte_dev_name(info.device));
-    return access(path, F_OK) != 0;
-}
-
+// view_link: most drivers do not notice that their device is gone, because all registers of a
+// removed device read as ones.
 static void view_link(struct port *p, struct port_link *out)
 {
     const struct ethdev *e = p->priv;
     struct rte_eth_link l;
-    const int rc = rte_eth_link_get_nowait(e->id, &l);
+    const int rc = pci_slot_is_left(&e->slot) ? -ENODEV : rte_eth_link_get_nowait(e->id, &l);
     *out = (struct port_link){.reason = PORT_LINK_UNKNOWN};
-    if (rc == -ENODEV || rc == -EIO || is_unplugged(e->id)) {
+    if (rc == -ENODEV || rc == -EIO) {
         out->reason = PORT_LINK_GONE;
     } else if (rc == 0) {
         out->up = l.link_status == RTE_ETH_LINK_UP;

@@ -12,10 +12,13 @@
 #include "base/log.h"
 #include "base/pci_address.h"
 #include "base/pci_driver.h"
+#include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/nic_device.h"
 #include "drivers/open_watch.h"
 #include "drivers/vdev.h"
+
+static const struct port_replug replug;
 
 static const struct port_ops ops = {
     .driver = "pci",
@@ -24,6 +27,7 @@ static const struct port_ops ops = {
     .stats = ethdev_stats,
     .close = vdev_close,
     .view = &ethdev_view,
+    .replug = &replug,
 };
 
 static const struct ethdev_profile profile = {
@@ -163,19 +167,45 @@ static struct port *open_device(uint16_t id, const char *name, const struct port
 struct port *pci_open(const struct port_params *params, struct err *err)
 {
     char name[PCI_ADDRESS_BYTES];
+    struct pci_slot slot = {.address = ""};
     uint16_t id;
     if (check_name(params, err) != 0)
         return NULL;
+    if (strncmp(params->device, "net_", 4) != 0)
+        pci_slot_take(&slot, params->device);
     if (find(params, name, &id, err) != 0)
         return NULL;
     struct port *p = open_device(id, name, params, err);
     if (p == NULL) {
-        rte_eal_hotplug_remove(strncmp(name, "net_", 4) == 0 ? "vdev" : "pci", name);
+        rte_eal_hotplug_remove(slot.address[0] == '\0' ? "vdev" : "pci", name);
         return NULL;
     }
+    ((struct ethdev *)p->priv)->slot = slot;
     if (params->has_mac && vdev_own_mac(p, params, err) != 0) {
         ops.close(p);
         return NULL;
     }
     return p;
 }
+
+// attach: EAL finds the device before the workers wait, because that takes longest and needs none
+// of their packets. A device that EAL has, but no port, would never be released.
+static int attach(struct port *p, const struct port_params *params, struct err *err)
+{
+    char name[PCI_ADDRESS_BYTES];
+    uint16_t id;
+    if (pci_check(params, err) != 0 || find(params, name, &id, err) != 0)
+        return -1;
+    if (ethdev_replug.attach(p, params, err) == 0)
+        return 0;
+    if (rte_eth_dev_get_port_by_name(name, &id) == 0)
+        rte_eal_hotplug_remove("pci", name);
+    return -1;
+}
+
+static bool detach(struct port *p)
+{
+    return ethdev_replug.detach(p);
+}
+
+static const struct port_replug replug = {.detach = detach, .attach = attach};
