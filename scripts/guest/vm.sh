@@ -20,8 +20,10 @@ vm_wires() {
     case $model in virtio*) tap=vnet_hdr=on,queues=4 ;; esac
     printf '%s\n' -netdev "tap,id=wire$n,ifname=nic$n,script=no,downscript=no,$tap" \
         -device "pcie-root-port,id=slot$n,slot=$((n + 1)),chassis=$((n + 1))" \
-        -device "$(vm_nic "$model"),netdev=wire$n,bus=slot$n,id=nic$n,mac=52:54:00:c1:0a:0$n"
+        -device "$(vm_device "$model" "$n")"
 }
+# vm_device MODEL NIC: what follows -device, or device_add in the monitor, for NIC number NIC in its slot.
+vm_device() { echo "$(vm_nic "$1"),netdev=wire$2,bus=slot$2,id=nic$2,mac=52:54:00:c1:0a:0$2"; }
 
 # vm_start FOLDER NAMESPACE RUN MODEL NICS [OPTION...]: starts a guest of the image in FOLDER; RUN gets its sockets "agent" and
 # "monitor" and the file "console". The options go to QEMU. VM is its process, which dies with this shell.

@@ -50,32 +50,6 @@ all_went_on() { # since N rounds
     [ "$(rounds)" -ge $(($1 + 2)) ] || { echo "$(rounds) rounds, $1 before"; cat "$TMP/holder"; return 1; }
 }
 
-# 20 connections that are held, each with an echo after the other. In the file: rounds that all of them have had.
-cat >"$TMP/hold.py" <<'PY'
-import os, select, socket, sys, time
-conns = [[socket.create_connection(("10.99.0.2", 7), 20), b"", b"", 0] for _ in range(20)]
-for c in conns:
-    c[0].setblocking(False)
-while True:
-    for c in conns:
-        if not c[1]:
-            c[1] = c[2] = os.urandom(200)
-            c[3] += 1
-        if c[2]:
-            try:
-                c[2] = c[2][c[0].send(c[2]):]
-            except BlockingIOError:
-                pass
-    for s in select.select([c[0] for c in conns], [], [], 0.05)[0]:
-        c = next(c for c in conns if c[0] is s)
-        got = s.recv(4096)
-        assert got and c[1].startswith(got), "closed, or wrong"
-        c[1] = c[1][len(got):]
-    with open(sys.argv[1] + ".new", "w") as f:
-        f.write(str(min(c[3] for c in conns)))
-    os.replace(sys.argv[1] + ".new", sys.argv[1])
-    time.sleep(0.02)
-PY
 # Every counter of the port and of the workers, over and over: none falls.
 cat >"$TMP/read.py" <<'PY'
 import glob, sys, time
@@ -100,7 +74,7 @@ while True:
 PY
 start_clients() {
     echo 0 >"$TMP/rounds"
-    inside python3 "$TMP/hold.py" "$TMP/rounds" >"$TMP/holder" 2>&1 &
+    inside python3 "$HERE/hold.py" 10.99.0.2 "$TMP/rounds" >"$TMP/holder" 2>&1 &
     HOLDER=$!
     python3 "$TMP/read.py" "$TREE" >"$TMP/reader" 2>&1 &
     READER=$!

@@ -1,0 +1,31 @@
+"""hold.py ADDRESS FILE: 20 connections to the echo service that are held, each with an echo after the other. FILE has the number of
+echoes that all of them have had."""
+import os
+import select
+import socket
+import sys
+import time
+
+address, path = sys.argv[1:]
+conns = [[socket.create_connection((address, 7), 20), b"", b"", 0] for _ in range(20)]
+for c in conns:
+    c[0].setblocking(False)
+while True:
+    for c in conns:
+        if not c[1]:
+            c[1] = c[2] = os.urandom(200)
+            c[3] += 1
+        if c[2]:
+            try:
+                c[2] = c[2][c[0].send(c[2]):]
+            except BlockingIOError:
+                pass
+    for s in select.select([c[0] for c in conns], [], [], 0.05)[0]:
+        c = next(c for c in conns if c[0] is s)
+        got = s.recv(4096)
+        assert got and c[1].startswith(got), "closed, or wrong"
+        c[1] = c[1][len(got):]
+    with open(path + ".new", "w") as f:
+        f.write(str(min(c[3] for c in conns)))
+    os.replace(path + ".new", path)
+    time.sleep(0.02)
