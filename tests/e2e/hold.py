@@ -1,16 +1,25 @@
-"""hold.py ADDRESS FILE: 20 connections to the echo service that are held, each with an echo after the other. FILE has the number of
-echoes that all of them have had."""
+"""hold.py ADDRESS FILE [PORT]: 20 connections to the echo service that are held, each with an echo after the other. FILE has the number
+of echoes that all of them have had. PORT: one more is held, to the chargen service there. It is read slowly, so that the server always
+has something to send."""
 import os
 import select
 import socket
 import sys
 import time
 
-address, path = sys.argv[1:]
+address, path = sys.argv[1:3]
+streams = [socket.create_connection((address, int(port)), 20) for port in sys.argv[3:]]
 conns = [[socket.create_connection((address, 7), 20), b"", b"", 0] for _ in range(20)]
 for c in conns:
     c[0].setblocking(False)
+for s in streams:
+    s.setblocking(False)
 while True:
+    for s in streams:
+        try:
+            assert s.recv(2000), "the stream was closed"
+        except BlockingIOError:
+            pass
     for c in conns:
         if not c[1]:
             c[1] = c[2] = os.urandom(200)
