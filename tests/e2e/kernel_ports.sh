@@ -68,6 +68,8 @@ veth() {
     inside tc qdisc replace dev vb root pfifo limit 10000
     FAR=vb
 }
+# settled: no frame is under way, also in the fault port.
+settled() { [ "$(figures)" = "$(sleep 0.3; figures)" ]; }
 used() { awk -v n="packets_used_$1" '$1 == n { print $2 }' "$TREE/mem/pools"; }
 # back_in_pool USED: the driver keeps those of the last burst that it sent until it sends again.
 back_in_pool() { [ "$(used now)" -le $(($1 + 64)) ] || { echo "$(used now) packets in use, $1 before"; return 1; }; }
@@ -122,6 +124,7 @@ conf "driver = fault" "wraps = p1" "delay_ms = 30"
 printf '[port p1]\ndriver = af_xdp\ndevice = va\n' >>"$TMP/conf"
 claim "af_xdp without hugepages: the server starts" start_server --set memory.hugepage=none --set memory.packets=4352
 claim "... a page" inside curl -sf -m 5 -o /dev/null http://10.99.0.2/
+within 20 settled
 before=$(used now)
 figures >"$TMP/before"
 claim "... a thousand connections are answered" thousand
