@@ -450,7 +450,9 @@ static void a_filter_decides_as_libpcap_does(void **state)
         if (f == NULL)
             fail_msg("%s: %s", expressions[e], err.text);
         unsigned yes = 0;
-        for (unsigned i = 0; i < 3000; i++) {
+        // Few packets match some of them: until one did.
+        const bool rare = strstr(expressions[e], "ether[0") != NULL;
+        for (unsigned i = 0; i < 3000 || (yes == 0 && !rare && i < 300000); i++) {
             struct pkt *p = pkt_of(pool, 0, 128), *chain[2];
             const uint32_t n = some_packet(&rng, pkt_data(p));
             pkt_set_len(p, n);
@@ -472,7 +474,7 @@ static void a_filter_decides_as_libpcap_does(void **state)
             }
             pkt_free(p);
         }
-        if ((yes == 0 && strstr(expressions[e], "ether[0") == NULL) || (yes == 3000 && e != 0))
+        if ((yes == 0 && !rare) || (yes == 3000 && e != 0))
             fail_msg("%s: says the same of all packets", expressions[e]);
         capture_filter_free(f);
         pcap_freecode(&b);
