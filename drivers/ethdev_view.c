@@ -48,6 +48,8 @@ static void set_name(struct port_xstat *x, const char *name)
 static unsigned view_xstats(struct port *p, struct port_xstat *out, unsigned max)
 {
     const uint16_t id = id_of(p);
+    if (!pci_slot_answers(&((const struct ethdev *)p->priv)->slot))
+        return 0;
     const int n = rte_eth_xstats_get_names(id, NULL, 0);
     if (n <= 0)
         return 0;

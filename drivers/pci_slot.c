@@ -37,15 +37,25 @@ bool pci_slot_is_left(const struct pci_slot *s)
     return s->address[0] != '\0' && (s->driver_link == 0 || driver_link(s) != s->driver_link);
 }
 
-bool pci_slot_answers(const struct pci_slot *s)
+// open_config: the vendor ID of a virtual function always reads as ones (SR-IOV 1.1, 3.4.1.1). Its
+// physical function's tells whether the device is there.
+static int open_config(const struct pci_slot *s)
 {
     char path[PATH_BYTES];
+    const int fd = open(path_of(s, "physfn/config", path), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    return open(path_of(s, "config", path), O_RDONLY | O_CLOEXEC);
+}
+
+bool pci_slot_answers(const struct pci_slot *s)
+{
     uint16_t vendor = NO_VENDOR;
     if (s->address[0] == '\0')
         return true;
-    const int fd = open(path_of(s, "config", path), O_RDONLY | O_CLOEXEC);
+    const int fd = open_config(s);
     if (fd < 0)
-        return errno != ENOENT;  // who may not look takes it for there
+        return errno != ENOENT;  // without the right to look: believe that it is there
     const bool got = pread(fd, &vendor, sizeof(vendor), 0) == sizeof(vendor);
     close(fd);
     return got && vendor != NO_VENDOR;

@@ -32,8 +32,9 @@ static int make(void **state)
     static const struct temp_entry entries[] = {
         {.path = "0000:01:00.0/"},
         {.path = "0000:01:00.0/driver", .link = "vfio-pci"},
+        {.path = "0000:01:00.1/"},
     };
-    temp_tree_make(root, entries, 2);
+    temp_tree_make(root, entries, 3);
     write_vendor("\x86\x80");
     return setenv("SYSFS_PCI_DEVICES", root, 1);
 }
@@ -91,6 +92,17 @@ static void a_device_that_was_pulled_out_reads_as_ones(void **state)
     assert_false(pci_slot_answers(&s));
 }
 
+static void a_virtual_function_answers_as_long_as_its_physical_function_does(void **state)
+{
+    const struct pci_slot s = slot_of("0000:01:00.0");
+    write_vendor("\xff\xff");
+    temp_tree_file(root, "0000:01:00.1/config", "\x86\x80", 2);
+    assert_int_equal(symlink("../0000:01:00.1", at("physfn")), 0);
+    assert_true(pci_slot_answers(&s));
+    temp_tree_file(root, "0000:01:00.1/config", "\xff\xff", 2);
+    assert_false(pci_slot_answers(&s));
+}
+
 static void a_port_without_a_pci_device_has_what_it_needs(void **state)
 {
     const struct pci_slot s = {.address = ""};
@@ -106,6 +118,7 @@ int main(void)
         WITH_TREE(a_device_that_was_bound_again_is_another_one),
         WITH_TREE(a_device_that_has_no_driver_is_left),
         WITH_TREE(a_device_that_was_pulled_out_reads_as_ones),
+        WITH_TREE(a_virtual_function_answers_as_long_as_its_physical_function_does),
         WITH_TREE(a_port_without_a_pci_device_has_what_it_needs),
     };
     return cmocka_run_group_tests_name("pci_slot", tests, NULL, NULL);
