@@ -308,8 +308,16 @@ static void tick_entry(struct neighbor_cache *n, struct clock_now now, struct ne
     request(n, now, e, state != NET_NEIGHBOR_PENDING && tries(e) != NET_NEIGHBOR_TRIES - 1, tx);
 }
 
+// verify_gap_us: between two of those requests: half of the rate is left to other requests.
+static uint64_t verify_gap_us(const struct neighbor_cache *n)
+{
+    return n->rate.interval_ns == UINT64_MAX ? 0 : 2 * n->rate.interval_ns / 1000;
+}
+
 void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now)
 {
+    // Answers reach all workers. The one that speaks for the address asks first.
+    uint64_t after_us = n->net->quiet ? NET_NEIGHBOR_RETRY_MS * UINT64_C(1000) : 0;
     for (uint32_t i = 0; i < n->sets * NET_NEIGHBOR_WAYS; i++) {
         struct neighbor *e = neighbor_at(n, i, n->is_v6);
         if (neighbor_state(e) != NET_NEIGHBOR_REACHABLE && neighbor_state(e) != NET_NEIGHBOR_PROBE)
@@ -317,7 +325,9 @@ void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now)
         word_set(n, e,
                  word_of(neighbor_mac_word(e), NET_NEIGHBOR_PROBE) +
                      (NET_NEIGHBOR_TRIES - 1) * one_try);
-        e->due_ms = now.ms;
+        const uint32_t at_ms = now.ms + (uint32_t)(after_us / 1000);
+        e->due_ms = time_before(at_ms, e->due_ms) ? at_ms : e->due_ms;
+        after_us += verify_gap_us(n);
     }
 }
 

@@ -204,7 +204,9 @@ void neighbor_resolve(struct neighbor_cache *n, struct clock_now now, struct nei
 
 // neighbor_verify_all: after the link was down, another host or another NIC may have the address of
 // a neighbor. The next ticks send one request for each known neighbor to all, not to the MAC that
-// is known. A neighbor that does not answer is removed. Its MAC is used until then.
+// is known, at half of the rate limit. A quiet net (net.h) begins a second later, and asks only for
+// those that have not answered by then. A neighbor that does not answer is removed. Its MAC is used
+// until then.
 void neighbor_verify_all(struct neighbor_cache *n, struct clock_now now);
 
 // neighbor_tick: runs the timers of the next NET_TICK_SLOTS entries.
