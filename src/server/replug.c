@@ -2,6 +2,7 @@
 #include "server/replug.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "server/server.h"
@@ -53,16 +54,29 @@ static void begin(struct replug *r, uint64_t now_ns)
     r->said[0] = '\0';
 }
 
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void put_off(struct replug *r, uint64_t now_ns, uint64_t took_ns)
+{
+    r->next_ns = now_ns + took_ns + MAX((uint64_t)r->wait_ms * NS_A_MS, REPLUG_REST * took_ns);
+    r->wait_ms = MIN(2 * r->wait_ms, (uint32_t)REPLUG_WAIT_MAX_MS);
+}
+
 static bool try(struct replug *r, uint64_t now_ns)
 {
     struct err err = {.text = ""};
     r->closed = r->closed || r->port->ops->replug->detach(r->port);
     if (!r->closed || now_ns < r->next_ns)
         return false;
+    const uint64_t began_ns = clock_ns();
     if (r->port->ops->replug->attach(r->port, &r->params, &err) != 0) {
         say(r, err.text);
-        r->next_ns = now_ns + (uint64_t)r->wait_ms * NS_A_MS;
-        r->wait_ms = MIN(2 * r->wait_ms, (uint32_t)REPLUG_WAIT_MAX_MS);
+        put_off(r, now_ns, clock_ns() - began_ns);
         return false;
     }
     const uint64_t ms = (now_ns - r->gone_ns) / NS_A_MS;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // replug.h: a port whose device goes away (port_replug) is opened again when the device is back.
 // Until then it is tried again and again, after REPLUG_WAIT_MS first and then after twice the time
-// each, up to REPLUG_WAIT_MAX_MS. Control thread.
+// each, up to REPLUG_WAIT_MAX_MS. The workers wait during an attempt. The next attempt is therefore
+// not before REPLUG_REST times the duration of the last one. Control thread.
 #pragma once
 #include "base/err.h"
 #include "pkt/port.h"
 
-enum { REPLUG_WAIT_MS = 100, REPLUG_WAIT_MAX_MS = 1000 };
+enum { REPLUG_WAIT_MS = 100, REPLUG_WAIT_MAX_MS = 1000, REPLUG_REST = 20 };
 
 struct server;
 
