@@ -77,6 +77,7 @@ static void find_rings(struct port *port, const struct port_params *p)
 {
     struct ethdev *e = port->priv;
     e->rings = af_xdp_rings_find(e->kernel, p->pools[0], p->rx_ring);
+    e->failed_open_keeps_packets = true;
     if (e->rings != NULL)
         port->ops = &ops_replug;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { RINGS = 4 };
@@ -22,7 +23,8 @@ struct ring {
 struct af_xdp_rings {
     struct pkt_pool *pool;
     int fd;
-    ino_t inode;
+    ino_t inode;               // of the socket
+    dev_t device;              // where that number is unique
     struct ring rings[RINGS];  // in the order of layout_of()
     unsigned n;
     struct pkt *pkts[];  // collected, n of them
@@ -76,12 +78,14 @@ static bool place(const uint8_t *map, uint64_t bytes, const struct layout *l, st
 static bool find_rings(struct af_xdp_rings *r, const struct layout layouts[RINGS])
 {
     unsigned long start, end, offset, inode;
+    unsigned disk, part;
     char line[512];
     unsigned found = 0;
     FILE *f = fopen("/proc/self/maps", "re");
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        if (sscanf(line, "%lx-%lx %*s %lx %*s %lu", &start, &end, &offset, &inode) != 4 ||
-            inode != r->inode)
+        if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &start, &end, &offset, &disk, &part,
+                   &inode) != 6 ||
+            inode != r->inode || makedev(disk, part) != r->device)
             continue;
         for (unsigned i = 0; i < RINGS; i++)
             if (layouts[i].offset == offset &&
@@ -93,15 +97,25 @@ static bool find_rings(struct af_xdp_rings *r, const struct layout layouts[RINGS
     return found == (1u << RINGS) - 1;
 }
 
+// is_zero_copy: the NIC's own ring then has packets as well. When the interface goes, Linux gives
+// them to a list of its own (xp_free()), from which nobody can take them back.
+static bool is_zero_copy(int fd)
+{
+    struct xdp_options o = {0};
+    socklen_t bytes = sizeof(o);
+    return getsockopt(fd, SOL_XDP, XDP_OPTIONS, &o, &bytes) != 0 ||
+           (o.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+}
+
 struct af_xdp_rings *af_xdp_rings_find(const struct kernel_side *k, struct pkt_pool *pool,
                                        uint32_t ring)
 {
     struct stat s;
     struct layout layouts[RINGS];
     const int fd = kernel_side_socket(k);
-    if (fd < 0 || fstat(fd, &s) != 0 || !layout_of(fd, ring, layouts))
+    if (fd < 0 || fstat(fd, &s) != 0 || is_zero_copy(fd) || !layout_of(fd, ring, layouts))
         return NULL;
-    struct af_xdp_rings found = {.pool = pool, .fd = fd, .inode = s.st_ino};
+    struct af_xdp_rings found = {.pool = pool, .fd = fd, .inode = s.st_ino, .device = s.st_dev};
     if (!find_rings(&found, layouts))
         return NULL;
     size_t entries = 0;

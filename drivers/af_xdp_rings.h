@@ -20,7 +20,7 @@
 struct af_xdp_rings;
 
 // af_xdp_rings_find: of a port with one queue that was just opened; ring: its receive ring's size.
-// NULL: its socket or rings were not found.
+// NULL: its socket or rings were not found, or the socket is in zero-copy mode.
 struct af_xdp_rings *af_xdp_rings_find(const struct kernel_side *k, struct pkt_pool *pool,
                                        uint32_t ring);
 

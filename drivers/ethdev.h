@@ -46,6 +46,7 @@ struct ethdev {
     uint64_t tx_refused[PORT_QUEUES_MAX];     // by us or the driver; written by the worker
     struct kernel_side *kernel;               // NULL: the device is no kernel interface
     struct af_xdp_rings *rings;               // af_xdp with one queue; else NULL
+    bool failed_open_keeps_packets;           // as DPDK 22.11's net_af_xdp does
     struct pci_slot slot;                     // of a PCI device
     struct port_stats seen;                   // the device's counters as they were last read
     struct ethdev_away away;

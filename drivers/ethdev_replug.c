@@ -117,6 +117,7 @@ static void move(struct ethdev *to, const struct ethdev *from)
     to->left_flags = from->left_flags;
     to->nic = from->nic;
     to->rings = from->rings;
+    to->failed_open_keeps_packets = from->failed_open_keeps_packets;
     to->slot = from->slot;
     to->seen = from->seen;
     to->spread = from->spread;
@@ -197,10 +198,13 @@ static void adopt(struct ethdev *e, struct ethdev *fresh)
     publish(&e->port, e->away.with);
 }
 
-// open_again: if it fails, what the driver has taken comes back to the pools.
+// open_again: if it fails, what the driver has taken comes back to the pools. To note the free
+// packets touches all of them.
 static struct port *open_again(const struct ethdev *e, const struct port_params *params,
                                struct err *err)
 {
+    if (!e->failed_open_keeps_packets)
+        return port_open(params, err);
     struct free_packets *before[PORT_QUEUES_MAX];
     for (unsigned q = 0; q < e->port.queues; q++)
         before[q] = free_packets_note(e->away.pools[q]);

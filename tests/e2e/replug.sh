@@ -103,7 +103,7 @@ stay() {
     kill -0 "$HOLDER" && kill -0 "$READER" || { cat "$TMP/holder" "$TMP/reader"; return 1; }
 }
 round_about() { # KIND NAME
-    local before
+    local before room=8
     claim "$2: the server starts" start_server
     claim "... a page" within 20 page
     before=$(used)
@@ -114,7 +114,9 @@ round_about() { # KIND NAME
     stop_one "$HOLDER"; stop_one "$READER"; stop_one "$FETCHER"
     HOLDER= READER= FETCHER=
     claim "... every packet is accounted for" balance_is_zero
-    claim "... and back in its pool" within 30 no_more_used $((before + 64))
+    # af_xdp keeps those of the last burst that it sent until it sends again.
+    [[ $2 != af_xdp* ]] || room=64
+    claim "... and back in its pool" within 30 no_more_used $((before + room))
     claim "... the server stops" stop_server
 }
 
