@@ -34,6 +34,7 @@ struct args {
 static struct {
     struct hugepages pages;
     bool files;  // pages are named files below pages.mount
+    bool leaves_devices;
     char prefix[64];
     struct eal_dir dir;
     struct args args;
@@ -195,9 +196,15 @@ int eal_start(const struct eal_params *params, struct err *err)
                    rte_strerror(rte_errno), geteuid() == 0 ? "" : ": try it as root");
 }
 
+void eal_leave_devices(void)
+{
+    eal.leaves_devices = true;
+}
+
 void eal_stop(void)
 {
-    rte_eal_cleanup();
+    if (!eal.leaves_devices)
+        rte_eal_cleanup();
     eal_dir_close(&eal.dir);
     if (eal.files)
         hugefiles_remove(eal.pages.mount, eal.prefix);

@@ -30,6 +30,10 @@ int eal_start(const struct eal_params *params, struct err *err);
 // have returned.
 void eal_stop(void);
 
+// eal_leave_devices: eal_stop() will close no device of DPDK. For a process that ends afterwards,
+// and that has a device whose driver might not return.
+void eal_leave_devices(void);
+
 // eal_abandon: removes the directory and the files while they are in use. For a process that ends
 // immediately afterwards.
 void eal_abandon(void);

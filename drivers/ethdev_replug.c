@@ -140,22 +140,29 @@ static void close_device(struct ethdev *e)
     e->away.with->close(&last->port);
 }
 
+bool ethdev_leave(struct port *p)
+{
+    struct ethdev *e = p->priv;
+    if (p->ops == &e->away.ops)
+        return false;
+    e->away.with = p->ops;
+    e->away.ops = (struct port_ops){.driver = p->ops->driver,
+                                    .rx_burst = rx_away,
+                                    .tx_burst = tx_away,
+                                    .stats = ethdev_stats,
+                                    .close = close_away,
+                                    .view = &view_away,
+                                    .replug = p->ops->replug};
+    publish(p, &e->away.ops);
+    return true;
+}
+
 static bool detach(struct port *p)
 {
     struct ethdev *e = p->priv;
     if (e->away.closed)
         return true;
-    if (p->ops != &e->away.ops) {
-        e->away.with = p->ops;
-        e->away.ops = (struct port_ops){.driver = p->ops->driver,
-                                        .rx_burst = rx_away,
-                                        .tx_burst = tx_away,
-                                        .stats = ethdev_stats,
-                                        .close = close_away,
-                                        .view = &view_away,
-                                        .replug = p->ops->replug};
-        publish(p, &e->away.ops);
-    }
+    ethdev_leave(p);
     if (!pause_begin(e))
         return false;
     close_device(e);

@@ -19,3 +19,7 @@ enum { ETHDEV_PAUSE_MS = 20 };
 // ethdev_replug: for the port_ops of a port of ethdev_open() that port_open() can open again with
 // the same parameters.
 extern const struct port_replug ethdev_replug;
+
+// ethdev_leave: the first step of its `detach`: no burst that begins from now on uses the device.
+// Returns false if that was so before.
+bool ethdev_leave(struct port *p);

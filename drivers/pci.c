@@ -6,17 +6,31 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/pci_address.h"
 #include "base/pci_driver.h"
+#include "drivers/eal.h"
 #include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
 #include "drivers/nic_device.h"
 #include "drivers/open_watch.h"
 #include "drivers/vdev.h"
+
+// close_port: the driver of a device that does not answer may wait for its registers for ever.
+static void close_port(struct port *p)
+{
+    struct ethdev *e = p->priv;
+    if (pci_slot_answers(&e->slot)) {
+        vdev_close(p);
+        return;
+    }
+    eal_leave_devices();
+    free(e);
+}
 
 static const struct port_replug replug;
 
@@ -25,7 +39,7 @@ static const struct port_ops ops = {
     .rx_burst = ethdev_rx_burst,
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
-    .close = vdev_close,
+    .close = close_port,
     .view = &ethdev_view,
     .replug = &replug,
 };
@@ -203,9 +217,19 @@ static int attach(struct port *p, const struct port_params *params, struct err *
     return -1;
 }
 
+// detach: a driver that closes a device waits for its registers. If they read as ones, igb waits
+// for ever. Such a device stays open.
 static bool detach(struct port *p)
 {
-    return ethdev_replug.detach(p);
+    const struct ethdev *e = p->priv;
+    if (e->away.closed || pci_slot_answers(&e->slot))
+        return ethdev_replug.detach(p);
+    if (ethdev_leave(p))
+        log_say(LOG_port, LOG_WARN,
+                "port %s: PCI device %s does not answer, so that its driver cannot close it: "
+                "restart the server",
+                p->name, e->slot.address);
+    return false;
 }
 
 static const struct port_replug replug = {.detach = detach, .attach = attach};

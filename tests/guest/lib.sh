@@ -73,9 +73,11 @@ done
 cat /tmp/log
 exit 1"
 }
+ends() {
+    guest 'kill -TERM $(cat /tmp/pid); for i in $(seq 300); do kill -0 $(cat /tmp/pid) 2>/dev/null || exit 0; usleep 100000; done; exit 1'
+}
 stop() {
-    guest 'kill -TERM $(cat /tmp/pid); for i in $(seq 300); do kill -0 $(cat /tmp/pid) 2>/dev/null || exit 0; usleep 100000; done; exit 1' &&
-        ! guest 'grep -E "error|core dumped|panic" /tmp/log'
+    ends && ! guest 'grep -E "error|core dumped|panic" /tmp/log'
 }
 
 port() { guest "cat /run/c10m/proc/ports/nic0/${2:-counters}" | awk -v n="$1" '$1 == n { print $2 }'; }
