@@ -33,7 +33,7 @@ static struct {
     } waiting[WAITING_MAX];
     uint32_t head, count, bytes;
     // Faults. 0: none.
-    bool link_down, lie;
+    bool link_down, lie, pulled;
     unsigned bad_ip, bad_l4, miss;
     uint32_t stuck_rx, stuck_tx;  // a bit a queue
     uint64_t frames, judged_ip, judged_l4;
@@ -130,7 +130,7 @@ uint32_t nic_read(uint32_t reg)
 {
     pthread_mutex_lock(&m.lock);
     m.reads++;
-    const uint32_t value = m.chip->read(reg);
+    const uint32_t value = m.pulled ? UINT32_MAX : m.chip->read(reg);
     pthread_mutex_unlock(&m.lock);
     if (m.trace)
         dprintf(2, "nic: read %#07x: %#x\n", reg, value);
@@ -143,7 +143,8 @@ void nic_write(uint32_t reg, uint32_t value)
         dprintf(2, "nic: write %#07x: %#x\n", reg, value);
     pthread_mutex_lock(&m.lock);
     m.writes++;
-    m.chip->write(reg, value);
+    if (!m.pulled)
+        m.chip->write(reg, value);
     pthread_mutex_unlock(&m.lock);
 }
 
@@ -158,7 +159,7 @@ static void miss(void)
 static void arrive(const uint8_t *frame, uint32_t len)
 {
     m.from_wire++;
-    if (!nic_link_up()) {
+    if (!nic_link_up() || m.pulled) {
         m.no_link++;
         return;
     }
@@ -181,17 +182,20 @@ static void arrive(const uint8_t *frame, uint32_t len)
     m.bytes += len;
 }
 
+static void take_first(void)
+{
+    free(m.waiting[m.head].data);
+    m.bytes -= m.waiting[m.head].len;
+    m.head = (m.head + 1) % WAITING_MAX;
+    m.count--;
+}
+
 static void hand_on(void)
 {
     while (m.count != 0) {
-        uint8_t *data = m.waiting[m.head].data;
-        const uint32_t len = m.waiting[m.head].len;
-        if (m.chip->receive(data, len) == NIC_BLOCKED)
+        if (m.chip->receive(m.waiting[m.head].data, m.waiting[m.head].len) == NIC_BLOCKED)
             return;
-        free(data);
-        m.head = (m.head + 1) % WAITING_MAX;
-        m.count--;
-        m.bytes -= len;
+        take_first();
     }
 }
 
@@ -241,6 +245,8 @@ static void order(const char *text)
         m.link_down = true;
     else if (strcmp(text, "link up") == 0)
         m.link_down = false;
+    else if (strcmp(text, "pull") == 0)
+        m.pulled = true;
     else if (strcmp(word, "bad_ip") == 0)
         m.bad_ip = n;
     else if (strcmp(word, "bad_l4") == 0)
@@ -293,8 +299,9 @@ static void *run(void *arg)
         pthread_mutex_lock(&m.lock);
         read_orders();
         read_wire();
-        hand_on();
-        if (nic_link_up())
+        if (!m.pulled)
+            hand_on();
+        if (nic_link_up() && !m.pulled)
             m.chip->transmit();
         pthread_mutex_unlock(&m.lock);
     }
@@ -312,9 +319,23 @@ static int open_wire(const char *device)
     return -1;
 }
 
+// plug_in: the driver maps the registers again: a chip that was just plugged in.
+static int plug_in(void)
+{
+    pthread_mutex_lock(&m.lock);
+    while (m.count != 0)
+        take_first();
+    m.pulled = false;
+    m.chip->reset();
+    pthread_mutex_unlock(&m.lock);
+    return 0;
+}
+
 int nic_machine_start(void)
 {
     char path[512];
+    if (m.chip != NULL)
+        return plug_in();
     pthread_t thread;
     sigset_t all, before;
     const char *faults = getenv("NIC_FAULTS"), *device = getenv("NIC_TAP");

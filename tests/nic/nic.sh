@@ -317,8 +317,44 @@ for queue in 0 2; do
     claim "... order" order clear
 done
 claim "... what was dropped is in the tree's rx_missed" within 10 counts_agree
+# The NIC is unbound, which the driver's link in sysfs tells, and bound again.
+FUNCTION=$TMP/nic/devices/0000:01:00.0
+unbind() { rm "$FUNCTION/driver"; }
+rebind() { ln -s ../../drivers/uio_pci_generic "$FUNCTION/driver"; }
+counters() { awk '$1 != "balance" && $1 !~ /_now$/ { print FILENAME, $1, $2 }' "$TREE/ports/p0/counters" "$TREE"/cores/*/counters; }
+as_counted() { # BEFORE: none fell, and none of the port's rose by more than this machine can do
+    awk 'NR == FNR { was[$1 " " $2] = $3; next } { d = $3 - was[$1 " " $2] } d < 0 || ($1 ~ /ports.p0/ && d > 1e9) { print $0, "from", was[$1 " " $2]; bad = 1 }
+        END { exit bad }' "$1" <(counters)
+}
+replugs() {
+    local rc=0 pid
+    inside curl -s -m 60 --limit-rate 2M http://10.99.0.2/four -o "$TMP/got" &
+    pid=$!
+    within 10 test -s "$TMP/got"
+    counters >"$TMP/counted"
+    unbind
+    within 20 reason_is gone && as_counted "$TMP/counted" || return
+    rebind
+    within 20 link_is up && as_counted "$TMP/counted" || return
+    wait $pid || rc=$?
+    [ $rc = 0 ] && cmp "$TMP/got" "$TMP/site/four"
+}
+for i in 1 2 3; do
+    claim "the NIC is unbound and bound again during a download, which arrives exactly" replugs
+    claim "... the tree counts it" eval '[ "$(port reopened link)" = $i ]'
+done
+claim "... packets arrive at their workers" none_wrong
 claim "after all of it: the kernel found no wrong checksum" checksums_right
 claim "after all of it: the driver did nothing that the data sheet forbids" chip_content
 claim "after all of it: no packet leaks" balance_is_zero
+
+# Its registers read as ones before Linux takes it from its driver, which could not close it.
+pull() { order pull && printf '\xff\xff' | dd of="$FUNCTION/config" conv=notrunc status=none && sleep 0.5 && unbind; }
+counters >"$TMP/counted"
+claim "the NIC is pulled out: order" pull
+claim "... the port is without it" within 20 reason_is gone
+claim "... the log says that a restart is necessary" within 10 grep -q "port p0: PCI device 0000:01:00.0 does not answer, .*: restart the server" "$TMP/log"
+claim "... what its registers read now is not counted" as_counted "$TMP/counted"
+claim "... no packet leaks" balance_is_zero
 claim "the server stops" stop_server
 finish
