@@ -61,9 +61,10 @@ static uint64_t clock_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void put_off(struct replug *r, uint64_t now_ns, uint64_t took_ns)
+// put_off: in whole milliseconds, so that a short attempt does not miss a look.
+static void put_off(struct replug *r, uint64_t now_ns, uint64_t took_ms)
 {
-    r->next_ns = now_ns + took_ns + MAX((uint64_t)r->wait_ms * NS_A_MS, REPLUG_REST * took_ns);
+    r->next_ns = now_ns + (took_ms + MAX((uint64_t)r->wait_ms, REPLUG_REST * took_ms)) * NS_A_MS;
     r->wait_ms = MIN(2 * r->wait_ms, (uint32_t)REPLUG_WAIT_MAX_MS);
 }
 
@@ -76,7 +77,7 @@ static bool try(struct replug *r, uint64_t now_ns)
     const uint64_t began_ns = clock_ns();
     if (r->port->ops->replug->attach(r->port, &r->params, &err) != 0) {
         say(r, err.text);
-        put_off(r, now_ns, clock_ns() - began_ns);
+        put_off(r, now_ns, (clock_ns() - began_ns) / NS_A_MS);
         return false;
     }
     const uint64_t ms = (now_ns - r->gone_ns) / NS_A_MS;
