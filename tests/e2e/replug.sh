@@ -74,7 +74,7 @@ while True:
 PY
 start_clients() {
     echo 0 >"$TMP/rounds"
-    inside python3 "$HERE/hold.py" 10.99.0.2 "$TMP/rounds" 19 >"$TMP/holder" 2>&1 &
+    nsenter --net=/run/netns/"$NS" python3 "$HERE/hold.py" 10.99.0.2 "$TMP/rounds" 19 >"$TMP/holder" 2>&1 &
     HOLDER=$!
     python3 "$TMP/read.py" "$TREE" >"$TMP/reader" 2>&1 &
     READER=$!
