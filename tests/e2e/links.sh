@@ -69,11 +69,6 @@ for driver in af_packet af_xdp fault; do
     claim "... the interface is deleted: the device is gone" eval 'inside ip link del va; within 20 link_is down gone'
     claim "... as a metric, too" within 20 gauge_is 0
     claim "... and in the log" within 20 logged "link down (the device is gone); before: "
-    if [ $driver = af_xdp ]; then
-        claim "... which says that it stays so" within 20 logged "; a new one needs a restart"
-        claim "... the server stops" stop_server
-        continue
-    fi
     claim "... another one of that name that is down: it was replaced" eval 'inside ip link add va type veth peer name vb; within 20 link_is down replaced'
     claim "... and in the log" within 20 logged "link down (the device was replaced)"
     claim "... which also says why it is not used" within 20 grep -qF "port p0: interface va is down: ip link set va up; it is tried again" "$TMP/log"
