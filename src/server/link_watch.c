@@ -159,8 +159,9 @@ void link_watch_poll(struct link_watch *l, uint64_t now_ns)
 
 void link_watch_look(struct link_watch *l, unsigned i, uint64_t now_ns, struct link_now *out)
 {
-    const struct watched *at = &l->ports[i];
+    struct watched *at = &l->ports[i];
     look(l, i, now_ns);
+    replug_see(&at->replug, &at->link, now_ns);
     *out = (struct link_now){.known = tells(at->port),
                              .link = at->link,
                              .changes = at->changes,

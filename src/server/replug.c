@@ -88,9 +88,14 @@ static bool try(struct replug *r, uint64_t now_ns)
     return true;
 }
 
-bool replug_look(struct replug *r, const struct port_link *link, uint64_t now_ns)
+void replug_see(struct replug *r, const struct port_link *link, uint64_t now_ns)
 {
     if (!r->away && r->port->ops->replug != NULL && is_gone(link))
         begin(r, now_ns);
+}
+
+bool replug_look(struct replug *r, const struct port_link *link, uint64_t now_ns)
+{
+    replug_see(r, link, now_ns);
     return r->away && try(r, now_ns);
 }

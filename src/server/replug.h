@@ -29,6 +29,9 @@ void replug_init(struct replug *r, const struct server *s, unsigned i);
 // other.
 bool replug_is_forever(const struct replug *r, const struct port_link *link);
 
+// replug_see: notes a device that is gone, also if it is there again when replug_look() is called.
+void replug_see(struct replug *r, const struct port_link *link, uint64_t now_ns);
+
 // replug_look: what the link of the port, as of now, asks for. Returns whether the port has a
 // device again since this call.
 bool replug_look(struct replug *r, const struct port_link *link, uint64_t now_ns);

@@ -252,6 +252,19 @@ static void a_device_in_use_is_not_opened_before_it_is_closed(void **state)
     end();
 }
 
+// The device is there again before the next look: what was opened is gone all the same.
+static void a_device_that_only_a_reader_saw_gone_is_opened_again(void **state)
+{
+    begin_replug();
+    t.link[0] = (struct port_link){.reason = PORT_LINK_GONE};
+    assert_int_equal(look(0).reopened, 0);
+    t.link[0] = (struct port_link){.up = true};
+    run(200);
+    assert_int_equal(t.attached, 1);
+    assert_int_equal(look(0).reopened, 1);
+    end();
+}
+
 static void a_link_that_is_down_keeps_its_device(void **state)
 {
     begin_replug();
@@ -312,6 +325,7 @@ int main(void)
         cmocka_unit_test(another_reason_is_a_change_and_no_announcement),
         cmocka_unit_test(a_device_that_comes_back_is_opened_and_announced),
         cmocka_unit_test(a_device_in_use_is_not_opened_before_it_is_closed),
+        cmocka_unit_test(a_device_that_only_a_reader_saw_gone_is_opened_again),
         cmocka_unit_test(a_link_that_is_down_keeps_its_device),
         cmocka_unit_test(each_port_has_its_own_link),
         cmocka_unit_test(an_announcement_waits_for_room),
