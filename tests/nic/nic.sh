@@ -319,7 +319,8 @@ done
 claim "... what was dropped is in the tree's rx_missed" within 10 counts_agree
 # The NIC is unbound, which the driver's link in sysfs tells, and bound again.
 FUNCTION=$TMP/nic/devices/0000:01:00.0
-unbind() { rm "$FUNCTION/driver"; }
+# The old link stays somewhere: a new one then has another inode number, as in Linux's sysfs.
+unbind() { mv "$FUNCTION/driver" "$(mktemp -u "$TMP/driver.XXXXXX")"; }
 rebind() { ln -s ../../drivers/uio_pci_generic "$FUNCTION/driver"; }
 counters() { awk '$1 != "balance" && $1 !~ /_now$/ { print FILENAME, $1, $2 }' "$TREE/ports/p0/counters" "$TREE"/cores/*/counters; }
 as_counted() { # BEFORE: none fell, and none of the port's rose by more than this machine can do
