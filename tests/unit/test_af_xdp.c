@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "unit/pkt_env.h"
+#include "unit/xdp_leaks.h"
 
 enum { POOL = 8192, TYPE = 0x88b5, FRAME_BYTES = 60, SKIPPED = 77, WAIT_MS = 10000 };
 

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/shared.h"
 #include "unit/pkt_env.h"
+#include "unit/xdp_leaks.h"
 
 enum { POOL = 8192, QUEUES = 2, TYPE = 0x88b5, SKIPPED = 77, WAIT_MS = 10000, TIMES = 10 };
 
