@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An af_xdp port on a veth pair, with a pool of ordinary memory, and with one that has gaps as in
-// front of hugepages, but in front of each page of 4 KiB. In a network namespace of its own;
-// skipped without root.
+// An af_xdp port on a veth pair: with a pool in 4 KiB pages, and with a pool that has a gap in
+// front of each page, as a pool in hugepages has. Runs in a network namespace of its own; skipped
+// without root.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet pool in ordinary memory: where its packets lie, and how much memory it takes.
+// A packet pool in 4 KiB pages: where its packets lie, and how much memory it takes.
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
