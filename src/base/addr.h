@@ -51,6 +51,12 @@ static inline bool ip_is_zero(const struct ip_addr *a)
     return ip_equal(a, &zero);
 }
 
+// ip_is_any: whether a is :: or 0.0.0.0: any address, or none.
+static inline bool ip_is_any(const struct ip_addr *a)
+{
+    return ip_is_zero(a) || (ip_is_v4(a) && ip_to_v4(a) == 0);
+}
+
 // ip_bits: bits of an address of a's family: the longest prefix length.
 static inline unsigned ip_bits(const struct ip_addr *a)
 {

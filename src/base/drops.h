@@ -15,10 +15,16 @@
 // answer; the verdict (server/verdict.h) names it. cause peer: what came was wrong, unasked or
 // refused as it should be; any peer can send as much of it as it likes.
 #define DROP_TABLE(X)                                                                              \
-    X(eth_short, rx, peer, "frame shorter than an Ethernet header")                                \
+    X(eth_short, rx, peer, "frame that ends inside its Ethernet header or VLAN tag")               \
     X(eth_not_for_us, rx, peer, "unicast frame for another MAC address")                           \
     X(eth_type_unknown, rx, peer, "neither ARP, IPv4 nor, on a port with an address of it, IPv6")  \
+    X(vlan_unknown, rx, peer, "frame with the tag of a VLAN that no port has")                     \
+    X(vlan_stacked, rx, peer, "frame with two VLAN tags, or with the tag of a provider (QinQ)")    \
     X(pkt_chain, rx, peer, "headers or payload continue in a second buffer of the packet")         \
+    X(linux_rate, rx, peer, "packet for Linux over the rate of its class ([port] linux_rate)")     \
+    X(linux_full, rx, lack, "packet for Linux without room: its thread is not fast enough")        \
+    X(linux_source, tx, peer, "packet of Linux with another source MAC address than the port's")   \
+    X(linux_length, tx, peer, "packet of Linux longer than a packet of the port")                  \
     X(handoff_full, rx, lack, "packet for another worker whose ring is full")                      \
     X(arp_malformed, rx, peer, "ARP packet too short or of another kind than IPv4 over Ethernet")  \
     X(arp_not_for_us, rx, peer,                                                                    \
@@ -54,6 +60,7 @@
     X(ip_protocol, rx, peer, "neither TCP, UDP nor ICMP")                                          \
     X(ip_no_route, tx, lack, "no route to the destination")                                        \
     X(ip_mtu, tx, lack, "segment to send larger than the port's MTU")                              \
+    X(ip_address_gone, tx, lack, "segment from an address that the port has no more")              \
     X(ip6_short, rx, peer, "frame ends inside the IPv6 header")                                    \
     X(ip6_version, rx, peer, "version field is not 6")                                             \
     X(ip6_payload_length, rx, peer, "IPv6 payload length past the frame")                          \
@@ -122,6 +129,11 @@
     X(syn_deferred, rx, peer, "ACK without data for a listener with TCP_DEFER_ACCEPT")             \
     X(service_connections, rx, lack, "new connection for a service at limit_connections")          \
     X(source_connections, rx, peer, "new connection from an address at source_connections")        \
+    X(prefix_share, rx, lack,                                                                      \
+      "new connection from a /24 or /48 at prefix_share of the last eighth")                       \
+    X(service_share, rx, lack, "new connection for a service at service_share of the last eighth") \
+    X(accept_wait, rx, lack,                                                                       \
+      "SYN while the receive queue was behind for longer than accept_wait_ms")                     \
     X(block_pool_empty, rx, lack, "handshake completed, but no connection block was free")         \
     X(ext_pool_empty, rx, lack, "no extension record was free")                                    \
     X(time_wait, rx, peer, "segment for a connection in TIME-WAIT, not answered")                  \

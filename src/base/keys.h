@@ -21,7 +21,9 @@
     X(REASSEMBLY, "where a datagram in fragments lies, and its source")                            \
     X(ECHOES, "limit of echo replies")                                                             \
     X(ERRORS, "limit of ICMP errors")                                                              \
-    X(UDP_PATHS, "where a destination lies in the table of paths")
+    X(UDP_PATHS, "where a destination lies in the table of paths")                                 \
+    X(LINUX, "limits of packets for Linux, and its connections")                                   \
+    X(PREFIXES, "which counters count the connections of a prefix")
 
 #define SECRET_ENUM(name, what) SECRET_##name,
 enum secret { SECRET_PURPOSES(SECRET_ENUM) SECRET_COUNT };

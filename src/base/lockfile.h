@@ -5,7 +5,7 @@
 
 // lockfile_open: opens a file of this user (mode 0600), also in a directory that others can write.
 // A file of another user is removed: it could prevent a start. -1 with errno; EEXIST: it could not
-// be removed.
+// be removed. A container without init has no /run/lock: the last directory of path is created.
 int lockfile_open(const char *path);
 
 // lockfile_take: locks fd and returns it. wait: until the lock is free. -1: fd was closed, errno

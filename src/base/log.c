@@ -3,7 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "base/log_target.h"
 
 static enum log_level levels[LOG_MODULES] = {
 #define LOG_MODULE_LEVEL(name, help) LOG_INFO,
@@ -45,17 +46,12 @@ enum log_level log_level_of(enum log_module module)
 
 void log_say(enum log_module module, enum log_level level, const char *format, ...)
 {
-    static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+    char text[LOG_TEXT_BYTES];
     if (level > levels[module])
         return;
-    char line[2048];
-    int n = snprintf(line, sizeof(line), "c10m: %s", names[level]);
     va_list ap;
     va_start(ap, format);
-    int m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, ap);
+    vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    size_t len = MIN((size_t)n + (size_t)MAX(m, 0), sizeof(line) - 2);
-    line[len++] = '\n';
-    if (write(STDERR_FILENO, line, len) < 0)
-        return;  // stderr failed: there is no other place to report it
+    log_target_put(level, text);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log.h: log lines of the control side, to stderr. Workers never log; they count.
+// log.h: log lines of the control side. Workers never log; they count.
 #pragma once
 #include "base/base.h"
 
@@ -30,7 +30,8 @@ void log_set_level(enum log_level level);
 void log_set_module(enum log_module module, enum log_level level);
 enum log_level log_level_of(enum log_module module);
 
-// log_say: writes one line "c10m: TEXT" to stderr with one write(2). Any thread but a worker.
+// log_say: writes one line to the log (base/log_target.h) with one system call. Any thread but a
+// worker.
 // log_line: the same for module `server`.
 void log_say(enum log_module module, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -8,8 +8,8 @@
 
 static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGXCPU};
 static const int crashing[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-static const int unused[] = {SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM,   SIGVTALRM,
-                             SIGPROF, SIGIO,   SIGPWR,  SIGSTKFLT, SIGXFSZ};
+static const int unused[] = {SIGUSR2, SIGPIPE, SIGALRM,   SIGVTALRM, SIGPROF,
+                             SIGIO,   SIGPWR,  SIGSTKFLT, SIGXFSZ};
 
 static bool is_among(const int *list, unsigned n, int signal_number)
 {
@@ -23,6 +23,8 @@ enum signal_meaning signal_meaning(int signal_number)
 {
     if (signal_number == SIGHUP)
         return SIGNAL_HANGUP;
+    if (signal_number == SIGUSR1)
+        return SIGNAL_REOPEN;
     if (is_among(ending, ARRAY_LEN(ending), signal_number))
         return SIGNAL_END;
     return is_among(crashing, ARRAY_LEN(crashing), signal_number) ? SIGNAL_CRASH : SIGNAL_NONE;

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,50 @@ void text_init(struct text *t, size_t limit_bytes)
     *t = (struct text){.limit_bytes = limit_bytes};
 }
 
+static void give_back(struct text_budget *budget, size_t bytes)
+{
+    if (budget != NULL)
+        atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+}
+
 void text_free(struct text *t)
 {
     free(t->data);
-    text_init(t, t->limit_bytes);
+    give_back(t->budget, t->room);
+    *t = (struct text){.limit_bytes = t->limit_bytes, .budget = t->budget};
+}
+
+// may_have: takes `more` bytes of the budget. false: it has less.
+static bool may_have(struct text_budget *budget, size_t more)
+{
+    if (budget == NULL)
+        return true;
+    const size_t before =
+        atomic_fetch_add_explicit(&budget->used_bytes, more, memory_order_relaxed);
+    if (before + more <= budget->limit_bytes)
+        return true;
+    give_back(budget, more);
+    return false;
+}
+
+// grow: makes room for `need` bytes in all, twice the present room if possible.
+static int grow(struct text *t, size_t need)
+{
+    const size_t doubled = MIN(t->room * 2, t->limit_bytes + 1);
+    size_t room = MAX(MAX(need, doubled), (size_t)TEXT_FIRST_BYTES);
+    if (!may_have(t->budget, room - t->room)) {
+        room = need;
+        if (!may_have(t->budget, room - t->room))
+            return t->error = -EDQUOT;
+    }
+    char *data = realloc(t->data, room);
+    if (data == NULL) {
+        give_back(t->budget, room - t->room);
+        return t->error = -ENOMEM;
+    }
+    t->data = data;
+    t->room = room;
+    return 0;
 }
 
 // text_reserve: makes room for n more bytes and the terminating 0.
@@ -24,18 +65,12 @@ static int text_reserve(struct text *t, size_t n)
 {
     if (t->error != 0)
         return t->error;
+    if (t->budget != NULL && atomic_load_explicit(&t->budget->closed, memory_order_relaxed))
+        return t->error = -ECANCELED;
     if (n > t->limit_bytes - t->len)
         return t->error = -EFBIG;
     size_t need = t->len + n + 1;
-    if (need <= t->room)
-        return 0;
-    size_t room = MAX(MAX(need, t->room * 2), (size_t)TEXT_FIRST_BYTES);
-    char *data = realloc(t->data, room);
-    if (data == NULL)
-        return t->error = -ENOMEM;
-    t->data = data;
-    t->room = room;
-    return 0;
+    return need <= t->room ? 0 : grow(t, need);
 }
 
 int text_put(struct text *t, const void *data, size_t n)

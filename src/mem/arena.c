@@ -21,7 +21,7 @@ struct arena {
     uint64_t reserved_bytes;
     uint64_t carved_bytes;
     size_t page_bytes;
-    bool has_dir;
+    bool has_dir, kept;
     struct hugedir dir;
     unsigned n_rows;
     struct arena_row rows[ARENA_ROWS_MAX];
@@ -51,9 +51,18 @@ static int touch(const struct arena *a, struct err *e)
                    ledger_grouped(bytes, a->reserved_bytes), a->page_bytes / 1024, strerror(errno));
 }
 
+// KEEP_AT: far from what Linux, DPDK and the sanitizers choose.
+static void *const KEEP_AT = (void *)0x300000000000;
+
 static int map(struct arena *a, int fd, int flags, struct err *e)
 {
     char bytes[LEDGER_GROUPED_BYTES];
+    if (a->dir.keep) {
+        a->at = mmap(KEEP_AT, a->reserved_bytes, PROT_READ | PROT_WRITE,
+                     flags | MAP_FIXED_NOREPLACE, fd, 0);
+        if (a->at != MAP_FAILED)
+            return 0;
+    }
     a->at = mmap(NULL, a->reserved_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (a->at != MAP_FAILED)
         return 0;
@@ -77,14 +86,31 @@ static int map_file(struct arena *a, int node, struct err *e)
     return touch(a, e);
 }
 
+// map_kept: the file of a dead process, whatever its size. -1: there is none.
+static int map_kept(struct arena *a)
+{
+    struct err ignored;
+    const int fd = hugedir_reopen(&a->dir, &a->page_bytes, &a->reserved_bytes);
+    if (fd < 0)
+        return -1;
+    a->kept = map(a, fd, MAP_SHARED, &ignored) == 0;
+    close(fd);
+    return a->kept ? 0 : -1;
+}
+
 static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
 {
     struct page_supply h;
     struct memory_4k of_4k;
     if (p->pages != PAGES_NONE) {
-        if (hugedir_open(&a->dir, p->dir, p->name, e) != 0)
+        if (hugedir_open(&a->dir, p->dir, p->name, p->keep, e) != 0)
             return err_key(e, "memory.hugetlbfs");
         a->has_dir = true;
+        if (p->keep && map_kept(a) == 0)
+            return 0;
+        hugedir_drop(&a->dir);  // one that could not be mapped
+        if (p->keep && hugedir_keep(&a->dir, e) != 0)
+            return -1;
     }
     page_supply_read(&h, "/sys", p->node);
     memory_4k_read(&of_4k, "/proc");
@@ -113,6 +139,17 @@ struct arena *arena_open(const struct arena_params *params, struct err *e)
         return a;
     arena_close(a);
     return NULL;
+}
+
+bool arena_is_kept(const struct arena *a)
+{
+    return a->kept;
+}
+
+void arena_drop(struct arena *a)
+{
+    if (a->has_dir)
+        hugedir_drop(&a->dir);
 }
 
 void arena_close(struct arena *a)

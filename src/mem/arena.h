@@ -20,6 +20,10 @@ struct arena_params {
     uint64_t bytes;
     uint64_t leave_bytes;  // hugepages to leave free (for DPDK's packets)
     int node;              // NUMA node; -1: any
+    // The file outlives this process, until arena_drop(). If a dead process kept one of the same
+    // name, the arena is that one, with its contents and its size (arena_is_kept()). It is mapped
+    // at the same address by every process that has that address free. Not with PAGES_NONE.
+    bool keep;
 };
 
 // arena_row: the memory carved under one name.
@@ -35,12 +39,17 @@ struct arena;
 // Nothing is then left behind.
 struct arena *arena_open(const struct arena_params *params, struct err *e);
 
-// arena_close: unmaps and removes the file, and unmounts what arena_open() mounted. NULL: does
-// nothing.
+// arena_is_kept: whether the arena is one that a dead process kept. arena_drop: from now on the
+// file is removed at the end.
+bool arena_is_kept(const struct arena *a);
+void arena_drop(struct arena *a);
+
+// arena_close: unmaps and, unless it is kept, removes the file, and unmounts what arena_open()
+// mounted. NULL: does nothing.
 void arena_close(struct arena *a);
 
-// arena_abandon: removes the file while it is still mapped, for a process that is about to end.
-// NULL: does nothing.
+// arena_abandon: removes the file, unless it is kept, while it is still mapped, for a process that
+// is about to end. NULL: does nothing.
 void arena_abandon(struct arena *a);
 
 // arena_carve: `bytes` of zeroed memory, aligned to `align` (a power of two), added to the row

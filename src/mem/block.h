@@ -137,7 +137,8 @@ struct block {
     uint8_t close_why : 3;    // enum c10m_close, for `close`
     uint8_t wnd_max_log : 5;  // log2 of the peer's largest window, rounded down
     uint8_t retries;          // retransmissions of the oldest segment
-    uint32_t source;          // place in the table of sources; 0: not counted
+    uint32_t source : 31;     // place in the table of sources; 0: not counted
+    uint32_t in_prefix : 1;   // counted with its prefix (flow/prefixes.h)
     uint32_t recover;         // RFC 6582: snd_max at the last loss, else below snd_una
 
     // line 3

@@ -23,10 +23,10 @@ enum {
     PATH_BYTES = HUGEDIR_PATH_BYTES + HUGEDIR_NAME_BYTES + 16,
 };
 
-static const char LOCK_FILE[] = "/run/lock/c10m.lock";
 static const char MOUNT_SOURCE[] = "c10m";
 static const char MADE_FILE[] = "/.made";
 static const char LOCK_SUFFIX[] = ".lock";
+static const char KEEP_SUFFIX[] = ".keep";
 static const char *const SIZE_DIRS[] = {"2M", "1G"};
 
 static const char *size_dir(size_t page_bytes)
@@ -37,6 +37,18 @@ static const char *size_dir(size_t page_bytes)
 static void lock_path(char out[PATH_BYTES], const char *dir, const char *name)
 {
     snprintf(out, PATH_BYTES, "%s/%s%s", dir, name, LOCK_SUFFIX);
+}
+
+static void keep_path(char out[PATH_BYTES], const char *dir, const char *name)
+{
+    snprintf(out, PATH_BYTES, "%s/%s%s", dir, name, KEEP_SUFFIX);
+}
+
+static bool is_kept(const char *dir, const char *name)
+{
+    char path[PATH_BYTES];
+    keep_path(path, dir, name);
+    return access(path, F_OK) == 0;
 }
 
 static void file_path(char out[PATH_BYTES], const char *dir, const char *size, const char *name)
@@ -68,11 +80,14 @@ static void remove_dirs(const char *dir, unsigned made)
 }
 
 // enter: takes the lock that serializes creating, mounting and removing by all c10m processes.
-// There is one lock for all DIR, because directories above a DIR are created and removed as well.
-// Returns the descriptor, or -1.
+// There is one lock for all DIR of a user, because directories above a DIR are created and removed
+// as well. Returns the descriptor, or -1.
 static int enter(void)
 {
-    return lockfile_take(lockfile_open(LOCK_FILE), true);
+    char path[64] = "/run/lock/c10m.lock";
+    if (geteuid() != 0)
+        snprintf(path, sizeof(path), "/run/lock/c10m-%u.lock", (unsigned)geteuid());
+    return lockfile_take(lockfile_open(path), true);
 }
 
 static unsigned made_read(const char *dir)
@@ -129,7 +144,8 @@ static unsigned remove_files(const char *dir, const char *name)
     return n;
 }
 
-// remove_if_dead: removes the files of the owner of lock_file, unless that process lives.
+// remove_if_dead: removes the files of the owner of lock_file, unless that process lives or they
+// are kept.
 static unsigned remove_if_dead(const char *dir, const char *lock_file)
 {
     char path[PATH_BYTES], name[HUGEDIR_NAME_BYTES];
@@ -138,7 +154,7 @@ static unsigned remove_if_dead(const char *dir, const char *lock_file)
         return 0;
     snprintf(name, sizeof(name), "%.*s", (int)len, lock_file);
     lock_path(path, dir, name);
-    const int fd = try_lock(path, 0);
+    const int fd = is_kept(dir, name) ? -1 : try_lock(path, 0);
     if (fd < 0)
         return 0;
     const unsigned n = remove_files(dir, name);
@@ -153,7 +169,8 @@ static bool is_lock_file(const char *name)
     return len > suffix && strcmp(name + len - suffix, LOCK_SUFFIX) == 0;
 }
 
-// remove_dead: removes the files of all owners whose process has ended. *living: how many live.
+// remove_dead: removes the files of all owners whose process has ended. *living: how many live, or
+// have kept their files.
 static unsigned remove_dead(const char *dir, unsigned *living)
 {
     char path[PATH_BYTES + NAME_MAX];
@@ -173,6 +190,11 @@ static unsigned remove_dead(const char *dir, unsigned *living)
     return n;
 }
 
+static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)
+{
+    return s->f_type == HUGETLBFS_MAGIC && (size_t)s->f_bsize == page_bytes;
+}
+
 static int take_lock(struct hugedir *d, struct err *e)
 {
     char path[PATH_BYTES];
@@ -188,8 +210,52 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (lockfile_sign(d->lock_fd) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    d->removed += remove_files(d->dir, d->name);  // files under our name without a lock file
+    if (!d->keep)
+        hugedir_drop(d);  // files under our name without a lock file, or kept
     return 0;
+}
+
+void hugedir_drop(struct hugedir *d)
+{
+    char path[PATH_BYTES];
+    d->removed += remove_files(d->dir, d->name);
+    keep_path(path, d->dir, d->name);
+    unlink(path);
+    d->keep = false;
+}
+
+int hugedir_keep(struct hugedir *d, struct err *e)
+{
+    char path[PATH_BYTES];
+    keep_path(path, d->dir, d->name);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set(e, "%s: %s", path, strerror(errno));
+    close(fd);
+    d->keep = true;
+    return 0;
+}
+
+int hugedir_reopen(const struct hugedir *d, size_t *page_bytes, uint64_t *bytes)
+{
+    static const size_t pages[] = {PAGE_2M, PAGE_1G};
+    char path[PATH_BYTES];
+    struct stat st;
+    struct statfs s;
+    for (unsigned i = 0; i < ARRAY_LEN(pages) && is_kept(d->dir, d->name); i++) {
+        file_path(path, d->dir, size_dir(pages[i]), d->name);
+        const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+            continue;
+        *page_bytes = pages[i];
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &s) == 0 &&
+            is_hugetlbfs(&s, pages[i])) {
+            *bytes = (uint64_t)st.st_size;
+            return fd;
+        }
+        close(fd);
+    }
+    return -1;
 }
 
 // unmount_ours: unmounts `path` if a c10m process mounted it. A mount in use stays, unless flags
@@ -231,9 +297,11 @@ static void leave(struct hugedir *d, int flags)
     char path[PATH_BYTES];
     unsigned living;
     if (d->lock_fd >= 0) {
-        remove_files(d->dir, d->name);
+        if (!d->keep)
+            hugedir_drop(d);
         lock_path(path, d->dir, d->name);
-        unlink(path);
+        if (!d->keep)
+            unlink(path);
         close(d->lock_fd);
         d->lock_fd = -1;
     }
@@ -242,9 +310,9 @@ static void leave(struct hugedir *d, int flags)
         remove_all(d->dir, flags);
 }
 
-int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e)
+int hugedir_open(struct hugedir *d, const char *dir, const char *name, bool keep, struct err *e)
 {
-    *d = (struct hugedir){.lock_fd = -1};
+    *d = (struct hugedir){.lock_fd = -1, .keep = keep && is_kept(dir, name)};
     if (dir[0] != '/' || strlen(dir) >= sizeof(d->dir) || dir[strlen(dir) - 1] == '/')
         return err_set(e,
                        "%s: expected an absolute path of less than %d bytes without a last slash",
@@ -258,7 +326,7 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct er
     unsigned living;
     const int fd = enter();
     if (fd < 0)
-        return err_set(e, "%s: %s: hugepages need root", LOCK_FILE, strerror(errno));
+        return err_set(e, "the lock of hugetlbfs in /run/lock: %s", strerror(errno));
     if (make(dir) != 0) {
         err_set(e, "%s: cannot make this directory: %s", dir, strerror(errno));
         close(fd);
@@ -311,11 +379,6 @@ uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes)
     return bytes;
 }
 
-static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)
-{
-    return s->f_type == HUGETLBFS_MAGIC && (size_t)s->f_bsize == page_bytes;
-}
-
 static int mount_size(const struct hugedir *d, size_t page_bytes, struct err *e)
 {
     char path[PATH_BYTES], options[32];
@@ -330,7 +393,8 @@ static int mount_size(const struct hugedir *d, size_t page_bytes, struct err *e)
     if (mount(MOUNT_SOURCE, path, "hugetlbfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
         return 0;
     return err_set(e,
-                   "cannot mount hugetlbfs: %s: as root: mount -t hugetlbfs -o pagesize=%s %s %s",
+                   "hugepages need root: cannot mount hugetlbfs: %s: as root: mount -t hugetlbfs "
+                   "-o pagesize=%s %s %s",
                    strerror(errno), size_dir(page_bytes), MOUNT_SOURCE, path);
 }
 
@@ -340,7 +404,7 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     struct statfs s;
     const int dir_fd = enter();
     if (dir_fd < 0)
-        return err_set(e, "%s: %s: hugepages need root", LOCK_FILE, strerror(errno));
+        return err_set(e, "the lock of hugetlbfs in /run/lock: %s", strerror(errno));
     const int mounted = mount_size(d, page_bytes, e);
     close(dir_fd);
     if (mounted != 0)
@@ -361,10 +425,13 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
 static void close_with(struct hugedir *d, int flags)
 {
     const int fd = enter();
-    if (fd < 0)
-        return;
-    leave(d, flags);
-    close(fd);
+    if (fd >= 0) {
+        leave(d, flags);
+        close(fd);
+    } else if (d->lock_fd >= 0) {
+        close(d->lock_fd);  // this process may not remove the files: another one may
+        d->lock_fd = -1;
+    }
 }
 
 void hugedir_close(struct hugedir *d)

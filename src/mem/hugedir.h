@@ -3,6 +3,7 @@
 //
 //   DIR/NAME.lock   locked (flock) by the living owner, with its pid; the kernel unlocks it when
 //                   the process ends, also by SIGKILL
+//   DIR/NAME.keep   the files of NAME stay when its owner dies, for the next start of NAME
 //   DIR/.made       how many components of DIR were created here; the last process removes them
 //   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner. A process mounts it if it is not
 //                   mounted (source "c10m"); the last process unmounts it
@@ -12,20 +13,31 @@
 
 enum { HUGEDIR_PATH_BYTES = 256, HUGEDIR_NAME_BYTES = 64 };
 
-// /run/lock/c10m.lock (0600, never removed) is locked for a few system calls while a process opens,
-// mounts or closes. Only root can open it.
+// /run/lock/c10m.lock, for users other than root /run/lock/c10m-UID.lock (0600, never removed), is
+// locked for a few system calls while a process opens, mounts or closes.
 
 struct hugedir {
     char dir[HUGEDIR_PATH_BYTES];
     char name[HUGEDIR_NAME_BYTES];
     int lock_fd;
     unsigned removed;  // files of dead owners that hugedir_open() removed
+    bool keep;         // with hugedir_keep()
 };
 
-// hugedir_open: creates DIR, removes all files of dead owners, which frees their pages, and locks
-// NAME. -1: NAME belongs to a living process (*e has its pid), or a file operation failed; nothing
-// is left behind.
-int hugedir_open(struct hugedir *d, const char *dir, const char *name, struct err *e);
+// hugedir_open: creates DIR, removes the files of dead owners that are not kept, which frees their
+// pages, and locks NAME. keep: what a dead owner of NAME kept stays as well; else it is removed.
+// -1: NAME belongs to a living process (*e has its pid), or a file operation failed; nothing is
+// left behind.
+int hugedir_open(struct hugedir *d, const char *dir, const char *name, bool keep, struct err *e);
+
+// hugedir_keep: from now on the file NAME outlives this process, also one that is killed.
+// hugedir_drop: removes the file NAME, and it is not kept any more.
+int hugedir_keep(struct hugedir *d, struct err *e);
+void hugedir_drop(struct hugedir *d);
+
+// hugedir_reopen: the file NAME that a dead owner kept. *page_bytes, *bytes: its pages and length.
+// Returns a descriptor, or -1: there is none.
+int hugedir_reopen(const struct hugedir *d, size_t *page_bytes, uint64_t *bytes);
 
 // hugedir_dead_bytes: bytes in pages of page_bytes that files of dead owners hold below DIR, of
 // ours and of DPDK's, which the start of a server frees. 0: none, or this user may not look.
@@ -35,8 +47,9 @@ uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes);
 // which it mounts if needed (as root). Returns a descriptor, or -1.
 int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
 
-// hugedir_close: removes the files of NAME and of dead owners. The last living process also
-// unmounts and removes what was mounted and created here.
+// hugedir_close: removes the files of NAME, unless they are kept, and of dead owners. The last
+// living process also unmounts and removes what was mounted and created here, unless something is
+// kept.
 void hugedir_close(struct hugedir *d);
 
 // hugedir_abandon: the same while the files are still mapped, for a process that is about to end.
