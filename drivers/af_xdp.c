@@ -68,8 +68,15 @@ static unsigned combined_queues(const char *device)
     return rc == 0 && channels.combined_count != 0 ? channels.combined_count : 1;
 }
 
+// DPDK's net_af_xdp shares packets of one page at most with the kernel, and receives no frame in
+// several of them.
 int af_xdp_check(const struct port_params *params, struct err *err)
 {
+    if (params->mtu > PORT_MTU_SMALL) {
+        err_set(err, "port %s: mtu = %u: at most %d was expected with driver af_xdp", params->name,
+                params->mtu, PORT_MTU_SMALL);
+        return err_key(err, "port.%s.mtu", params->name);
+    }
     return vdev_kernel_check(params, "af_xdp", AF_XDP, err);
 }
 

@@ -7,6 +7,7 @@
 #include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <rte_log.h>
 #include <rte_memory.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -187,6 +188,7 @@ int eal_start(const struct eal_params *params, struct err *err)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    rte_openlog_stream(stderr);  // not syslog too: a worker whose driver has an error writes only
     int rc = rte_eal_init(eal.args.n, eal.args.v);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc >= 0)
@@ -208,6 +210,11 @@ void eal_stop(void)
     eal_dir_close(&eal.dir);
     if (eal.files)
         hugefiles_remove(eal.pages.mount, eal.prefix);
+}
+
+int eal_give(unsigned uid, unsigned gid, struct err *err)
+{
+    return eal_dir_give(&eal.dir, uid, gid, err);
 }
 
 void eal_abandon(void)

@@ -34,6 +34,10 @@ void eal_stop(void);
 // and that has a device whose driver might not return.
 void eal_leave_devices(void);
 
+// eal_give: DPDK's directory becomes that user's. For a process that gives up root. Returns 0, or
+// -1 with *err.
+int eal_give(unsigned uid, unsigned gid, struct err *err);
+
 // eal_abandon: removes the directory and the files while they are in use. For a process that ends
 // immediately afterwards.
 void eal_abandon(void);

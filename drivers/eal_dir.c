@@ -14,7 +14,7 @@
 #include "base/lockfile.h"
 #include "drivers/hugefiles.h"
 
-static const char LOCK_FILE[] = "c10m.lock";
+static const char LOCK_FILE[] = EAL_DIR_LOCK;
 
 void eal_dir_root(char out[EAL_DIR_BYTES])
 {
@@ -137,6 +137,19 @@ int eal_dir_open(struct eal_dir *d, const char *root, const char *prefix, const 
     }
     close(parent);
     return taken ? -1 : 0;
+}
+
+int eal_dir_give(const struct eal_dir *d, unsigned uid, unsigned gid, struct err *err)
+{
+    char above[EAL_DIR_BYTES];
+    struct stat st;
+    if (d->path[0] == '\0')
+        return 0;
+    snprintf(above, sizeof(above), "%.*s", (int)(strrchr(d->path, '/') - d->path), d->path);
+    if (chown(d->path, uid, gid) == 0 && stat(above, &st) == 0 &&
+        chmod(above, (st.st_mode & 07777) | S_IXUSR | S_IXGRP | S_IXOTH) == 0)
+        return 0;
+    return err_set(err, "%s: it cannot be given to another user: %s", d->path, strerror(errno));
 }
 
 void eal_dir_close(struct eal_dir *d)

@@ -7,6 +7,8 @@
 
 enum { EAL_DIR_BYTES = 256 };
 
+#define EAL_DIR_LOCK "c10m.lock"
+
 struct eal_dir {
     char path[EAL_DIR_BYTES];  // empty: no directory is held
     int lock_fd;
@@ -31,6 +33,11 @@ void eal_dir_remove_files(const char *prefix, const char *huge_dir);
 // eal_dir_owner: the pid of the living process that holds ROOT/PREFIX; 0: there is none, or this
 // process has no right to see it.
 long eal_dir_owner(const char *root, const char *prefix);
+
+// eal_dir_give: the directory becomes that user's, who may then open devices again: EAL looks for
+// other processes in it. The directory above it may be entered by all users from then on, but not
+// listed. Returns 0, or -1 with *err.
+int eal_dir_give(const struct eal_dir *d, unsigned uid, unsigned gid, struct err *err);
 
 // eal_dir_close: removes the directory and its contents. Call it after rte_eal_cleanup().
 void eal_dir_close(struct eal_dir *d);

@@ -83,6 +83,11 @@ static int fail(struct err *err, const struct port_params *p, const char *step, 
                    why == 0 ? "the driver gives no reason" : rte_strerror(why));
 }
 
+static bool params_are_jumbo(const struct port_params *p)
+{
+    return p->mtu > PORT_MTU_SMALL;
+}
+
 static int configure(struct ethdev *e, const struct port_params *p,
                      const struct ethdev_profile *profile, struct err *err)
 {
@@ -102,6 +107,10 @@ static int configure(struct ethdev *e, const struct port_params *p,
         .txmode.offloads =
             wanted(p, false, profile->tx_offloads, profile->tx_by_name) & info.tx_offload_capa,
     };
+    if (params_are_jumbo(p)) {
+        conf.rxmode.offloads |= profile->rx_jumbo & info.rx_offload_capa;
+        e->gathers = true;
+    }
     const bool rss = profile->rss && (!p->has_offloads || (p->offloads & PORT_RSS) != 0);
     const uint64_t types = RSS_FIELDS | e->nic->rss_types;
     uint64_t spread = rss && queues > 1 ? info.flow_type_rss_offloads & types : 0;
@@ -112,6 +121,8 @@ static int configure(struct ethdev *e, const struct port_params *p,
         memcpy(e->rss_key, p->rss_key != NULL ? p->rss_key : toeplitz_key, sizeof(e->rss_key));
         ethdev_rss_set_key(e, &info, &conf.rx_adv_conf.rss_conf);
     }
+    if (p->n_vlans != 0 && e->nic->filters_vlans)
+        conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_FILTER & info.rx_offload_capa;
     rc = rte_eth_dev_configure(e->id, queues, queues, &conf);
     if (rc != 0)
         return fail(err, p, "configure", rc);
@@ -177,15 +188,39 @@ static void take_multicast(const struct ethdev *e, const struct port_params *p)
                 p->name, rte_strerror(-rc));
 }
 
+// take_vlans: tags stay in the frames, and a device that filters by VLAN lets these pass: 0 is that
+// of frames with a priority alone.
+static int take_vlans(const struct ethdev *e, const struct port_params *p, struct err *err)
+{
+    const int on = rte_eth_dev_get_vlan_offload(e->id);
+    for (uint16_t q = 0; p->n_vlans != 0 && q < e->port.queues; q++)
+        rte_eth_dev_set_vlan_strip_on_queue(e->id, q, 0);
+    if (on > 0 && (on & RTE_ETH_VLAN_STRIP_OFFLOAD) != 0 &&
+        rte_eth_dev_set_vlan_offload(e->id, on & ~RTE_ETH_VLAN_STRIP_OFFLOAD) != 0)
+        return err_set(err, "port %s: driver %s: the device removes the tags of VLANs", p->name,
+                       p->driver);
+    if (on <= 0 || (on & RTE_ETH_VLAN_FILTER_OFFLOAD) == 0 || p->n_vlans == 0)
+        return 0;
+    rte_eth_dev_vlan_filter(e->id, 0, 1);  // some devices let it pass always, and refuse this
+    for (unsigned i = 0; i < p->n_vlans; i++) {
+        const int rc = rte_eth_dev_vlan_filter(e->id, p->vlans[i], 1);
+        if (rc != 0)
+            return fail(err, p, "VLAN filter", rc);
+    }
+    return 0;
+}
+
 static int start(struct ethdev *e, const struct port_params *p,
                  const struct ethdev_profile *profile, struct err *err)
 {
     e->port.mtu = p->mtu ? p->mtu : PORT_MTU_DEFAULT;
-    int rc = rte_eth_dev_set_mtu(e->id, e->port.mtu);
+    int rc = profile->keeps_mtu ? 0 : rte_eth_dev_set_mtu(e->id, e->port.mtu);
     if (rc != 0 && rc != -ENOTSUP)  // ENOTSUP: the device carries what fits in a packet
         return fail(err, p, "mtu", rc);
     if ((rc = rte_eth_dev_start(e->id)) != 0)
         return fail(err, p, "start", rc);
+    if (take_vlans(e, p, err) != 0)
+        return -1;
     if (profile->filters_mac)
         take_multicast(e, p);
     else
@@ -238,6 +273,12 @@ static inline void clean(const struct ethdev *e, struct rte_mbuf *m)
         m->ol_flags &= ~e->left_flags;
 }
 
+static NOINLINE void gather(struct pkt_pool *pool, struct pkt **pkts, uint16_t n)
+{
+    for (uint16_t i = 0; i < n; i++)
+        pkts[i] = pkt_gather(pool, pkts[i]);
+}
+
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     const struct ethdev *e = p->priv;
@@ -245,6 +286,8 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     if (e->clear_flags)
         for (uint16_t i = 0; i < got; i++)
             clean(e, &pkts[i]->m);
+    if (unlikely(e->gathers))
+        gather(e->away.pools[q], pkts, got);
     return got;
 }
 

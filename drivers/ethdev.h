@@ -14,6 +14,8 @@ struct ethdev_profile {
     const struct port_ops *ops;         // its `close` must end in ethdev_close()
     uint64_t rx_offloads, tx_offloads;  // RTE_ETH_*_OFFLOAD_*: enabled if the device has them
     uint64_t rx_by_name, tx_by_name;    // enabled only if params->offloads names them
+    uint64_t rx_jumbo;                  // enabled with jumbo frames if the device has them
+    bool keeps_mtu;                     // the device has params->mtu already
     bool filters_mac;                   // drops multicast frames for groups that it was not told
     bool rss;  // with several queues: hash addresses and ports to choose one
 };
@@ -37,6 +39,7 @@ struct ethdev {
     // Some drivers leave flags of the mbuf's previous use in a received packet. If clear_flags is
     // set, only the flags in keep_flags remain in m.ol_flags.
     bool clear_flags;
+    bool gathers;  // jumbo frames may arrive as chains
     uint64_t keep_flags;
     uint64_t left_flags;  // cleared if the verdict is RTE_MBUF_F_RX_L4_CKSUM_NONE
     const struct nic_profile *nic;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "drivers/port_table.h"
+#include "pkt/refusal.h"
 #include "tables/driver_table.h"
 
 enum { AT_IP = 14 };
@@ -28,6 +29,9 @@ struct lane {
     struct pkt *fifo[FAULT_HOLD];
     uint64_t due_us[FAULT_HOLD];
     struct aside aside[FAULT_ASIDE];
+    bool waits;  // tx: the inner port takes none
+    uint64_t looked_us;
+    struct refusal refusal;
     struct fault_counts counts;  // written by the worker, read by the control thread
 };
 
@@ -80,14 +84,9 @@ static void enqueue(struct lane *l, struct pkt *p, uint64_t due_us)
 static struct pkt *copy_of(struct pkt_pool *pool, const struct pkt *p)
 {
     struct pkt *c;
-    if (pkt_total_len(p) > PKT_ROOM || !pkt_alloc_bulk(pool, &c, 1))
+    if (pkt_total_len(p) > pkt_pool_room(pool) || !pkt_alloc_bulk(pool, &c, 1))
         return NULL;
-    uint8_t *to = pkt_data(c);
-    for (const struct rte_mbuf *m = &p->m; m != NULL; m = m->next) {
-        memcpy(to, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
-        to += m->data_len;
-    }
-    pkt_set_len(c, pkt_total_len(p));
+    pkt_copy(c, p);
     c->m.ol_flags = p->m.ol_flags & ~(uint64_t)(RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL);
     c->m.tx_offload = p->m.tx_offload;
     c->m.packet_type = p->m.packet_type;
@@ -203,6 +202,29 @@ static void note_held(struct lane *l)
     __atomic_store_n(&l->counts.held, l->tail - l->head + l->asides, __ATOMIC_RELAXED);
 }
 
+// get_past: the inner port takes none of the k due frames of `out`. Those that are left stay due.
+static void get_past(struct fault *f, uint16_t q, struct pkt **out, uint32_t k, uint64_t now)
+{
+    struct lane *l = &f->queues[q].tx;
+    struct refusal_result got;
+    if (!l->waits) {
+        l->waits = true;
+        l->refusal = (struct refusal){0};
+        l->looked_us = now;
+    }
+    if (now - l->looked_us < FAULT_REFUSED_US)
+        return;
+    l->looked_us = now;
+    const uint32_t left = refusal_look(&l->refusal, f->inner, q, out, k, &got);
+    l->head += k - left;
+    for (uint32_t i = 0; i < left; i++)
+        l->fifo[(l->head + i) % FAULT_HOLD] = out[i];
+    if (got.refused != NULL) {
+        pkt_free(got.refused);
+        count(&l->counts.refused);
+    }
+}
+
 static void pump_tx(struct fault *f, uint16_t q, uint64_t now)
 {
     struct lane *l = &f->queues[q].tx;
@@ -213,6 +235,10 @@ static void pump_tx(struct fault *f, uint16_t q, uint64_t now)
             out[i] = l->fifo[(l->head + i) % FAULT_HOLD];
         uint16_t sent = f->inner->ops->tx_burst(f->inner, q, out, (uint16_t)k);
         l->head += sent;
+        if (sent != 0)
+            l->waits = false;
+        else
+            get_past(f, q, out, k, now);
         if (sent < k)
             break;
     }
@@ -279,6 +305,7 @@ static void fault_stats(struct port *p, struct port_stats *out)
     out->rx_added += rx.duplicated;
     out->tx_taken_away += tx.lost;
     out->tx_added += tx.duplicated;
+    out->tx_errors += tx.refused;
 }
 
 static void add_xstats(struct port_xstat *out, unsigned max, unsigned *n, const char *side,
@@ -290,7 +317,7 @@ static void add_xstats(struct port_xstat *out, unsigned max, unsigned *n, const 
     } rows[] = {{"seen", c->seen},           {"lost", c->lost},
                 {"corrupted", c->corrupted}, {"duplicated", c->duplicated},
                 {"reordered", c->reordered}, {"not_copied", c->no_packet},
-                {"held_now", c->held}};
+                {"refused", c->refused},     {"held_now", c->held}};
     for (unsigned i = 0; i < ARRAY_LEN(rows); i++, (*n)++)
         if (*n < max) {
             snprintf(out[*n].name, sizeof(out[*n].name), "%s_%s", side, rows[i].name);

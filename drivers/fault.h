@@ -15,7 +15,8 @@
 // FAULT_REORDER_WAIT_US, whichever comes first.
 //
 // The number of held frames is bounded. When it is reached, no more frames are taken from the inner
-// port or the stack.
+// port or the stack. A held frame that the inner port never takes, while it takes others, is
+// dropped (refusal.h).
 #pragma once
 #include "pkt/port.h"
 
@@ -24,6 +25,7 @@ enum {
     FAULT_ASIDE = 64,   // of FAULT_HOLD: reordered frames that wait
     FAULT_REORDER_MAX = 8,
     FAULT_REORDER_WAIT_US = 2000,
+    FAULT_REFUSED_US = 1000,  // between two looks whether the inner port takes other frames
     FAULT_DELAY_MS_MAX = 10000,
     FAULT_PPM = 1000000,
 };
@@ -32,6 +34,7 @@ enum {
 struct fault_counts {
     uint64_t seen, lost, corrupted, duplicated, reordered;
     uint64_t no_packet;  // not duplicated or corrupted, because the pool had no packet for a copy
+    uint64_t refused;    // that the inner port never took
     uint64_t held;       // at this moment
 };
 

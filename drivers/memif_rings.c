@@ -294,6 +294,7 @@ static inline uint8_t *buffer_of(const struct memif_rings *r, const struct memif
 // a rule.
 static inline bool take_frame(struct memif_rings *r, struct pkt *p, uint16_t *at, uint16_t end)
 {
+    const uint32_t room = pkt_room(p);
     uint32_t len = 0;
     bool fits = true, more = true;
     for (unsigned parts = 0; more && *at != end; parts++) {
@@ -303,7 +304,7 @@ static inline bool take_frame(struct memif_rings *r, struct pkt *p, uint16_t *at
             break_off(r, from == NULL ? bad_place : too_many_parts);
             return false;
         }
-        fits = fits && d.length <= PKT_ROOM - len;
+        fits = fits && d.length <= room - len;
         if (likely(fits)) {
             copy_bytes(pkt_data(p) + len, from, d.length);
             len += d.length;

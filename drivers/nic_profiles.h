@@ -27,6 +27,7 @@ struct nic_profile {
     bool drop_en;         // without rx_drop_en a full queue stops all queues
     bool drops_in_queue;  // counts drops of a full queue as q_errors, not as imissed
     bool drops_unseen;    // does not count drops of a full queue
+    bool filters_vlans;   // drops the tags of VLANs that it was not told
     bool maps_counters;   // the counters of a queue must be mapped before use
 };
 

@@ -51,6 +51,7 @@ static const struct ethdev_profile profile = {
     .tx_offloads = RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |
                    RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_MULTI_SEGS |
                    RTE_ETH_TX_OFFLOAD_TCP_TSO,
+    .rx_jumbo = RTE_ETH_RX_OFFLOAD_SCATTER,
     .filters_mac = true,
     .rss = true,
 };

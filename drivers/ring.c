@@ -35,8 +35,9 @@ struct wire {
     } tx CACHE_ALIGNED;
 
     uint32_t mask CACHE_ALIGNED;  // mask and both pointers are constant
-    uint8_t **data;               // [slot] first byte of the posted packet; written by the receiver
-    uint16_t *len;                // [slot] bytes of the frame; written by the sender
+    uint32_t room;   // bytes of a posted packet; set when the receiver opens, before it posts one
+    uint8_t **data;  // [slot] first byte of the posted packet; written by the receiver
+    uint16_t *len;   // [slot] bytes of the frame; written by the sender
 };
 
 struct cable;
@@ -112,13 +113,14 @@ static inline void prefetch_rest(uint8_t *to, uint32_t len)
 // copy_burst: copies n frames into the next posted packets. Frames that are too long are counted.
 static uint64_t copy_burst(struct wire *w, struct pkt **pkts, uint32_t n, uint32_t *errors)
 {
+    const uint32_t room = w->room;
     uint32_t filled = w->tx.filled;
     uint64_t bytes = 0;
     prefetch_posted(w, pkts, n);
     for (uint32_t i = 0; i < n; i++) {
         const struct pkt *f = pkts[i];
         uint32_t len = pkt_total_len(f);
-        if (unlikely(len > PKT_ROOM)) {
+        if (unlikely(len > room)) {
             (*errors)++;
             continue;
         }
@@ -348,6 +350,7 @@ static struct port *end_open(struct cable *c, unsigned side, const struct port_p
         end->rx[q] = c->wires[side][q];
         end->tx[q] = c->wires[!side][q];
         end->rx[q]->rx.pool = params->pools[q];
+        end->rx[q]->room = pkt_pool_room(params->pools[q]);
     }
     struct port *p = &end->port;
     p->ops = &ring_ops;

@@ -13,8 +13,8 @@
 // read-modify-write and no system call.
 //
 // If no packet is posted, tx_burst takes fewer frames than it was offered, as on a full NIC. A
-// frame of more than PKT_ROOM bytes is taken, dropped and counted (tx_errors). A chain arrives as
-// one segment.
+// frame longer than the packets of the receiver's pool is taken, dropped and counted (tx_errors). A
+// chain arrives as one segment.
 #pragma once
 #include "pkt/port.h"
 

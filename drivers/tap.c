@@ -24,6 +24,7 @@
 #include "drivers/ethdev.h"
 #include "drivers/ethdev_replug.h"
 #include "drivers/ethdev_view.h"
+#include "drivers/tap_attached.h"
 #include "drivers/tap_mark.h"
 #include "drivers/tap_poll.h"
 #include "drivers/vdev.h"
@@ -104,7 +105,8 @@ static int set_address(int fd, struct ifreq *req, unsigned long what, uint32_t v
     return ioctl(fd, what, req);
 }
 
-// set_length: sets the length of the kernel's queues for this port.
+// set_length: sets the length of the kernel's queues for this port. EPERM: the root of a user
+// namespace may not, although it may create the interface; the queues are shorter then.
 static int set_length(int fd, struct ifreq *req, const struct port_params *p)
 {
     req->ifr_qlen = (int)(p->rx_ring != 0 ? p->rx_ring : QUEUE_FRAMES);
@@ -164,7 +166,7 @@ static int host_side(const struct port_params *p, struct err *err)
                         set_address(fd, &req, SIOCSIFNETMASK, mask) != 0))
         rc = err_set(err, "port %s: address of interface %s: %s", p->name, p->device,
                      strerror(errno));
-    else if (set_length(fd, &req, p) != 0)
+    else if (set_length(fd, &req, p) != 0 && errno != EPERM)
         rc = err_set(err, "port %s: queue length of interface %s: %s", p->name, p->device,
                      strerror(errno));
     else if (set_up(fd, &req) != 0)
@@ -202,7 +204,7 @@ static int refuse_existing(const struct port_params *p, struct err *err)
     default:
         return err_set(err,
                        "port %s: interface %s exists already, and c10m did not make it: choose "
-                       "another one",
+                       "another one, or attach = on",
                        p->name, p->device);
     }
 }
@@ -215,6 +217,16 @@ static bool no_ip6(void)
            disabled != 0;
 }
 
+static int check_tun(const struct port_params *p, struct err *err)
+{
+    const int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, "port %s: /dev/net/tun: %s (modprobe tun; root is needed)", p->name,
+                       strerror(errno));
+    close(fd);
+    return 0;
+}
+
 static int check_params(const struct port_params *p, struct err *err)
 {
     if (p->device == NULL || p->device[0] == '\0' || strlen(p->device) >= IFNAMSIZ ||
@@ -224,6 +236,8 @@ static int check_params(const struct port_params *p, struct err *err)
                        p->name, p->device ? p->device : "", IFNAMSIZ - 1);
     if (p->has_mac && (p->mac.b[0] & 1))
         return err_set(err, "port %s: mac: not a multicast address", p->name);
+    if (p->attach)
+        return tap_attached_check(p, err) != 0 ? -1 : check_tun(p, err);
     if (if_nametoindex(p->device) != 0)
         return refuse_existing(p, err);
     if (p->host6_prefix != 0 && no_ip6()) {
@@ -233,12 +247,7 @@ static int check_params(const struct port_params *p, struct err *err)
                 p->name, p->device);
         return err_key(err, "port.%s.host_address", p->name);
     }
-    int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(err, "port %s: /dev/net/tun: %s (modprobe tun; root is needed)", p->name,
-                       strerror(errno));
-    close(fd);
-    return 0;
+    return check_tun(p, err);
 }
 
 // device_name: "net_tap_INTERFACE": one DPDK device for each kernel interface.
@@ -304,27 +313,38 @@ static const struct ethdev_profile tap_profile = {
                   RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO,
 };
 
-// open_device: when net_tap cuts large segments, it counts the Ethernet header into the MTU. It
-// refuses a segment that is then too long, and never accepts it. So the MTU of the port is reduced.
+// open_device: when net_tap cuts large segments, it counts the Ethernet header and the tag of a
+// VLAN into the MTU. It refuses a segment that is then too long, and never accepts it: no packet
+// behind it would leave. So the MTU of the port is reduced.
 static struct port *open_device(uint16_t id, const struct port_params *params, struct err *err)
 {
     struct port_params few = *params;
     few.queues = MIN(params->queues, (uint16_t)QUEUES_MAX);
     struct port *p = ethdev_open(id, &few, &tap_profile, err);
     if (p != NULL && (p->caps & PORT_TSO) != 0)
-        p->mtu = (uint16_t)(p->mtu - sizeof(struct rte_ether_hdr));
+        p->mtu = (uint16_t)(p->mtu - sizeof(struct rte_ether_hdr) - RTE_VLAN_HLEN);
     return p;
 }
 
+// DPDK 22.11's net_tap says that it takes no frame above 1,522 bytes, and sends none above its MTU.
 int tap_check(const struct port_params *params, struct err *err)
 {
-    return check_params(params, err) != 0 ? -1 : vdev_plugin_check(params, "tap", err);
+    if (params->mtu > PORT_MTU_DEFAULT && !params->attach) {
+        err_set(err, "port %s: mtu = %u: at most %d was expected with driver tap", params->name,
+                params->mtu, PORT_MTU_DEFAULT);
+        return err_key(err, "port.%s.mtu", params->name);
+    }
+    if (check_params(params, err) != 0)
+        return -1;
+    return params->attach ? 0 : vdev_plugin_check(params, "tap", err);
 }
 
 struct port *tap_open(const struct port_params *params, struct err *err)
 {
-    if (check_params(params, err) != 0)
+    if (tap_check(params, err) != 0)
         return NULL;
+    if (params->attach)
+        return tap_attached_open(params, err);
     struct mac_addr ours = params->has_mac ? params->mac : default_mac(params->device);
     uint16_t id;
     signals_offer();

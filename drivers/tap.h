@@ -7,6 +7,8 @@
 // Bursts are system calls, and so is each poll of a queue (tap_poll.h). params->rx_ring is
 // the length of the kernel's queue to the port (txqueuelen of the interface). Frames are lost while
 // that queue is full.
+//
+// With params->attach the interface exists already, and all of this is different: tap_attached.h.
 #pragma once
 #include "pkt/port.h"
 

@@ -14,12 +14,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+// has_plugin: DPDK loads librte_net_PMD.so.23.0, and librte_net_PMD.so, which only the package for
+// developers has.
+static bool has_plugin(const char *pmd)
+{
+    char path[256];
+    const int n = snprintf(path, sizeof(path), "%s/librte_net_%s.so.%d.0", RTE_EAL_PMD_PATH, pmd,
+                           RTE_VER_YEAR + 1);
+    if (n >= (int)sizeof(path) || access(path, R_OK) == 0)
+        return true;
+    *(strstr(path, ".so.") + sizeof(".so") - 1) = '\0';
+    return access(path, R_OK) == 0;
+}
+
 int vdev_plugin_check(const struct port_params *p, const char *pmd, struct err *err)
 {
     char path[256], package[64];
-    snprintf(path, sizeof(path), "%s/librte_net_%s.so", RTE_EAL_PMD_PATH, pmd);
-    if (RTE_EAL_PMD_PATH[0] == '\0' || access(path, R_OK) == 0)
+    if (RTE_EAL_PMD_PATH[0] == '\0' || has_plugin(pmd))
         return 0;
+    snprintf(path, sizeof(path), "%s/librte_net_%s.so", RTE_EAL_PMD_PATH, pmd);
     const bool digit = isdigit((unsigned char)pmd[strlen(pmd) - 1]);  // Debian's "-" after a digit
     int len = snprintf(package, sizeof(package), "librte-net-%s%s%d", pmd, digit ? "-" : "",
                        RTE_VER_YEAR + 1);
