@@ -24,6 +24,10 @@
     X(handed_copies, "copies of ARP packets for the other workers")                                \
     X(rss_wrong, "of handed_out, packets of kinds that RSS should deliver to their worker")        \
     X(tx_handed, "of tx_packets, packets that another worker transmits for this one")              \
+    X(to_linux, "packets that nobody here owns, handed to Linux")                                  \
+    X(to_linux_copies, "copies for Linux of packets that were of use here, too")                   \
+    X(to_linux_missed, "copies for Linux that were not made: rate or room")                        \
+    X(from_linux, "packets of Linux that were passed on to the port")                              \
     X(rx_arp, "ARP packets received")                                                              \
     X(rx_icmp, "ICMP messages received")                                                           \
     X(rx_icmp_echo, "ICMP echo requests received")                                                 \
@@ -192,6 +196,8 @@
     X(window_closed,                                                                               \
       "times that the receive window became zero: the application did not consume data")           \
     X(window_opened, "times that a zero receive window opened again")                              \
+    X(sends_limited, "sends of applications refused or cut short: at [service] send_buffer")       \
+    X(sends_no_buffer, "sends of applications refused or cut short: no buffer free")               \
     X(window_probes, "probes sent into a closed window (RFC 9293 3.8.6.1)")                        \
     X(window_zero_drops, "segments with data that a window of zero refused")                       \
     X(keepalive_probes, "probes sent to an idle peer")                                             \

@@ -5,18 +5,23 @@
 #include "base/shared.h"
 #include "stat/counters.h"
 
-enum { STALL_RING = 512 };  // 51 ms of consecutive stalls of 100 us
+enum {
+    STALL_RING = 512,  // 51 ms of consecutive stalls of 100 us
+    STALL_NO_SERVICE = 255,
+};
 
 // stall: one turn. stage: its longest stage (STAGE_idle: the turn had no work); STAGE_COUNT: its
-// stages were not timed. The counts are the work of the turn.
+// stages were not timed. The counts are the work of the turn. service: of all its events and
+// datagrams; STALL_NO_SERVICE: it had none, or of several services.
 struct stall {
     uint64_t end_tsc, cycles;
     uint64_t stage_cycles;  // of that stage
     uint16_t packets;       // received
-    uint16_t events;        // segments with an event for the application
+    uint16_t events;        // segments with an event, and messages, for applications
     uint16_t timers;
     uint16_t segments;  // sent
     uint8_t stage;
+    uint8_t service;
 };
 
 // stall_ring: written by the worker; `n` last (release; stall_take() acquires).
