@@ -20,8 +20,9 @@ static void send_request(struct net *net, struct pkt *p, struct neighbor_key key
                          const struct mac_addr *to, struct net_tx *tx)
 {
     const uint32_t target_raw = neighbor_v4_raw(key);
-    const int k = net_on_link(net, target_raw);
-    put_request(net, p, to != NULL ? to : &mac_broadcast, net->local[MAX(k, 0)], target_raw, tx);
+    const int near = net_on_link(net, target_raw);
+    const uint32_t k = near >= 0 ? (uint32_t)near : local_first(net);
+    put_request(net, p, to != NULL ? to : &mac_broadcast, net->local[k], target_raw, tx);
 }
 
 static bool is_gateway(const struct net *net, struct neighbor_key key)
@@ -152,11 +153,16 @@ enum drop_reason arp_input(struct net *net, struct clock_now now, struct pkt *p,
     return DROP_NONE;
 }
 
+void arp_announce_local(struct net *net, uint32_t k, struct net_tx *tx)
+{
+    if (!net->quiet && !local_is_gone(net, k) && !announce(net, k, tx))
+        stat_drop(net->stats, DROP_pkt_pool_empty, 1);
+}
+
 void arp_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
-    for (uint32_t k = 0; k < net->n_locals && !net->quiet; k++)
-        if (!announce(net, k, tx))
-            net->stats->drops[DROP_pkt_pool_empty]++;
+    for (uint32_t k = 0; k < net->n_locals; k++)
+        arp_announce_local(net, k, tx);
     for (uint32_t i = 0; i < net->n_routes; i++)
         if (net->routes[i].via_raw != 0)
             neighbor_ask(&net->arp, now, neighbor_key4(net->routes[i].via_raw), tx);

@@ -134,8 +134,10 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
         return reason;
     const struct ip_addr src = ip_from_v4(raw32(ip->src_raw)), dst = ip_from_v4(raw32(ip->dst_raw));
     const enum drop_reason ended = udp_deliver(net, &m, &src, &dst, ix, pkt_ix, rx);
-    if (ended == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
-        may_tell(pkt_data(p), pkt_data(p) + ETH_BYTES))
+    if (ended == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) && net->to_linux)
+        linux_note(p, pkt_ix, NET_LINUX_CLAIM, rx);
+    else if (ended == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
+             may_tell(pkt_data(p), pkt_data(p) + ETH_BYTES))
         limit_take(&net->errors, net->errors_per_s, raw32(ip->src_raw), now.us);
     if (ended == DROP_udp_no_port && ix != NET_TO_GROUP)
         unreachable_send(net, now, p, ip, ix, ICMP_CODE_PORT, tx);
@@ -189,6 +191,8 @@ void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p
                       const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx)
 {
     const uint32_t bytes = (uint32_t)ip->l4_off - ETH_BYTES + ip->l4_len;
+    if (net->to_linux)
+        return;
     error4_send(net, now, pkt_data(p), pkt_data(p) + ETH_BYTES,
                 MIN(bytes, (uint32_t)ICMP_QUOTE_MAX), ix, ICMP_UNREACHABLE, code, tx);
 }

@@ -15,7 +15,7 @@ struct pkt *fragment_packet(struct net *net, uint32_t bytes)
     void *shared;
     if (!pkt_alloc_bulk(net->pool, &p, 1))
         return NULL;
-    if (bytes <= PKT_ROOM) {
+    if (bytes <= net->pkt_room) {
         pkt_set_len(p, bytes);
         return p;
     }
@@ -145,7 +145,7 @@ bool fragment_send(struct net *net, struct clock_now now, const uint8_t *frame, 
 
 uint32_t net_hand_over(struct net *net, const struct pkt *whole, struct pkt **pkts, uint32_t max)
 {
-    return fragment_cut(net, pkt_data(whole), pkt_whole_len(whole), PKT_ROOM - ETH_BYTES,
+    return fragment_cut(net, pkt_data(whole), pkt_whole_len(whole), net->pkt_room - ETH_BYTES,
                         reasm_hand_id(net->reasm), pkts, max);
 }
 

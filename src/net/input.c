@@ -5,9 +5,12 @@
 // How many packets ahead headers are prefetched: this hides about one last-level cache miss.
 enum { AHEAD = 8 };
 
-// is_own: whether it is a local or broadcast address.
+// is_own: whether it is a local or broadcast address. Every address is, if no place has one: then
+// common[0] would accept frames to 0.0.0.0.
 static NOINLINE bool is_own(const struct net *net, uint32_t raw)
 {
+    if (locals_all_gone(net))
+        return true;
     for (uint32_t k = 0; k < net->n_locals; k++)
         if (raw == net->local[k] || raw == net->bcast[k])
             return true;
@@ -26,7 +29,8 @@ static inline bool source_ok(const struct net *net, uint32_t src_raw)
 static NOINLINE uint32_t common_ix(const struct net *net, const uint8_t *frame)
 {
     uint32_t ix = 1;
-    while (ix < net->n_locals && !wire_is_common(frame, &net->common[ix]))
+    while (ix < net->n_locals &&
+           (local_is_gone(net, ix) || !wire_is_common(frame, &net->common[ix])))
         ix++;
     return ix;
 }
@@ -40,14 +44,14 @@ static ALWAYS_INLINE bool input_fast(const struct net *net, const struct pkt *p,
     const uint32_t len = pkt_len(p);
     if (unlikely(len < TCP4_DATA_OFF))
         return false;
-    uint32_t ix = 0;
+    uint32_t local_ix = net->fast_local_ix;
     if (unlikely(!wire_is_common(frame, &net->common[0]))) {
-        ix = common_ix(net, frame);
+        const uint32_t ix = common_ix(net, frame);
         if (ix >= net->n_locals)
             return false;
+        local_ix = net->local_ix_first + ix;
     }
-    const uint32_t tcp_len =
-        wire_parse_tcp4_fast(frame, len, net->local_ix_first + ix, pkt_ix, seg);
+    const uint32_t tcp_len = wire_parse_tcp4_fast(frame, len, local_ix, pkt_ix, seg);
     if (unlikely(tcp_len == 0 || !source_ok(net, load_raw32(frame + ETH_BYTES + IP4_SRC_AT))))
         return false;
     return likely(pkt_rx_cksum_any(p) ? pkt_rx_cksum_all_good(p)
@@ -77,6 +81,8 @@ static enum drop_reason address_check(const struct net *net, const struct wire_i
                                       uint32_t *ix)
 {
     const int found = net_local_index(net, ip->dst_raw);
+    if (unlikely(locals_all_gone(net)))
+        return DROP_ip_not_for_us;
     if (!source_ok(net, ip->src_raw) && !net->loops)
         return DROP_ip_source;
     *ix = (uint32_t)found;
@@ -159,6 +165,7 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
     *e = (struct icmp_event){.seq = m->seq,
+                             .pkt_ix = (uint16_t)pkt_ix,
                              .mtu = m->mtu,
                              .kind = (uint8_t)wire_icmp4_kind(m->type, m->code),
                              .error = (uint8_t)error};
@@ -180,6 +187,8 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         return (struct outcome){.reason = reason};
     if (m.type == ICMP_ECHO) {
         net->stats->c.rx_icmp_echo++;
+        if (net->to_linux_echo)
+            return (struct outcome){.reason = DROP_icmp_type};
         return input_echo(net, now, p, ip, ix, tx);
     }
     if (m.type == ICMP_ECHO_REPLY) {
@@ -277,7 +286,53 @@ static struct outcome input_arp(struct net *net, struct clock_now now, struct pk
     net->stats->c.rx_arp++;
     if (!pkt_is_chain(p))
         o.reason = arp_input(net, now, p, &o.replied, tx);
+    o.for_linux = o.reason == DROP_NONE && !o.replied && !net->quiet;
     return o;
+}
+
+// take_tag: removes the tag of a frame for which there is no port of a VLAN, if it has a priority
+// only: such a frame is one without a tag (IEEE 802.1Q 6.9). DROP_NONE: another type is behind it.
+static enum drop_reason take_tag(struct pkt *p)
+{
+    const uint8_t *tag = pkt_data(p) + PKT_TAG_TYPE_AT;
+    if (pkt_len(p) < PKT_TAG_FRAME_BYTES)
+        return DROP_eth_short;
+    const uint16_t inner = load_be16(tag + PKT_TAG_BYTES);
+    if (load_be16(tag) == PKT_TAG_TYPE_OUTER || inner == PKT_TAG_TYPE ||
+        inner == PKT_TAG_TYPE_OUTER)
+        return DROP_vlan_stacked;
+    if ((load_be16(tag + 2) & PKT_TAG_VID_MASK) != 0)
+        return DROP_vlan_unknown;
+    pkt_untag(p);
+    return DROP_NONE;
+}
+
+// input_type: processes a frame by its type. again: it had a tag, and is to be processed by the
+// type behind it.
+static ALWAYS_INLINE struct outcome input_type(struct net *net, struct clock_now now, struct pkt *p,
+                                               uint32_t pkt_ix, struct net_rx *rx,
+                                               struct net_tx *tx, bool *again)
+{
+    *again = false;
+    switch (load_be16(pkt_data(p) + ETH_TYPE_AT)) {
+    case ETH_TYPE_ARP:
+        return input_arp(net, now, p, tx);
+    case ETH_TYPE_IP4:
+        return input_ip4(net, now, p, pkt_ix, rx, tx);
+    case ETH_TYPE_IP6:
+        if (net->v6 == NULL)
+            return (struct outcome){.reason = DROP_eth_type_unknown};
+        net->stats->c.rx_ip6++;
+        return input6_slow(net, now, p, pkt_ix, rx, tx);
+    case PKT_TAG_TYPE:
+    case PKT_TAG_TYPE_OUTER: {
+        const enum drop_reason reason = take_tag(p);
+        *again = reason == DROP_NONE;
+        return (struct outcome){.reason = reason};
+    }
+    default:
+        return (struct outcome){.reason = DROP_eth_type_unknown};
+    }
 }
 
 // input_slow: processes any packet that input_fast() does not accept.
@@ -289,19 +344,12 @@ static struct outcome input_slow(struct net *net, struct clock_now now, struct p
         return (struct outcome){.reason = DROP_eth_short};
     if ((frame[0] & 1) == 0 && load_raw64(frame) << 16 != net->mac_word_shl16)
         return (struct outcome){.reason = DROP_eth_not_for_us};
-    switch (load_be16(frame + ETH_TYPE_AT)) {
-    case ETH_TYPE_ARP:
-        return input_arp(net, now, p, tx);
-    case ETH_TYPE_IP4:
-        return input_ip4(net, now, p, pkt_ix, rx, tx);
-    case ETH_TYPE_IP6:
-        if (net->v6 == NULL)
-            return (struct outcome){.reason = DROP_eth_type_unknown};
-        net->stats->c.rx_ip6++;
-        return input6_slow(net, now, p, pkt_ix, rx, tx);
-    default:
-        return (struct outcome){.reason = DROP_eth_type_unknown};
-    }
+    struct outcome o;
+    bool again;
+    do
+        o = input_type(net, now, p, pkt_ix, rx, tx, &again);
+    while (unlikely(again));  // no tag is behind one that was removed
+    return o;
 }
 
 // drop_count: counts a drop. A wrong length in a packet of several buffers counts as pkt_chain.
@@ -310,20 +358,24 @@ static void drop_count(struct net *net, const struct pkt *p, enum drop_reason re
     bool of_length = reason == DROP_eth_short || reason == DROP_ip_short ||
                      reason == DROP_ip_header_length || reason == DROP_ip_total_length ||
                      reason == DROP_ip6_short || reason == DROP_ip6_payload_length;
-    net->stats->drops[of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason]++;
+    stat_drop(net->stats, of_length && pkt_is_chain(p) ? DROP_pkt_chain : reason, 1);
 }
 
 // settle: acts on the outcome o of the packet at pkts[i].
 static void settle(struct net *net, struct pkt **pkts, uint32_t i, struct outcome o,
                    struct net_rx *rx)
 {
-    if (o.reason != DROP_NONE)
-        drop_count(net, pkts[i], o.reason);
-    else if (o.replied)
+    if (o.reason != DROP_NONE) {
+        if (!net->to_linux || !linux_offer(net, pkts[i], i, o.reason, rx))
+            drop_count(net, pkts[i], o.reason);
+    } else if (o.replied) {
         pkts[i] = NULL;
+    } else if (unlikely(o.for_linux && net->to_linux)) {
+        linux_note(pkts[i], i, NET_LINUX_COPY, rx);
+    }
     if (unlikely(o.whole != NULL && rx->n_whole == BURST_MAX)) {  // one for each packet, no more
         pkt_free(o.whole);
-        net->stats->drops[DROP_fragment_room]++;
+        stat_drop(net->stats, DROP_fragment_room, 1);
     } else if (unlikely(o.whole != NULL)) {
         pkt_free(pkts[i]);
         pkts[i] = o.whole;
@@ -372,7 +424,7 @@ static NOINLINE uint32_t input_run(const struct net *net, struct pkt **pkts, uin
 static NOINLINE uint32_t input_others(struct net *net, struct clock_now now, struct pkt **pkts,
                                       uint32_t i, uint32_t n, struct net_rx *rx, struct net_tx *tx)
 {
-    if (net->v6 != NULL) {
+    if (net->v6 != NULL && likely(!locals6_all_gone(net->v6))) {  // common[0] would accept ::
         const uint32_t end = input6_run(net, pkts, i, n, &rx->segs[rx->n_segs]);
         rx->n_segs += end - i;
         if (end != i)
@@ -387,7 +439,7 @@ void net_input(struct net *net, struct clock_now now, struct pkt **pkts, uint32_
                struct net_rx *rx, struct net_tx *tx)
 {
     DCHECK(n <= BURST_MAX);
-    rx->n_segs = rx->n_icmp = rx->n_udp = rx->n_whole = 0;
+    rx->n_segs = rx->n_icmp = rx->n_udp = rx->n_whole = rx->n_linux = 0;
     for (uint32_t i = 0; i < MIN(n, AHEAD); i++)
         net_prefetch_headers(pkts[i]);
     for (uint32_t i = 0; i < n; i++) {

@@ -23,7 +23,7 @@ static inline bool source_ok(const struct net6 *v6, const struct ip_addr *src)
 static NOINLINE uint32_t common_ix(const struct net6 *v6, const uint8_t *frame)
 {
     uint32_t ix = 1;
-    while (ix < v6->n && !wire_is_common6(frame, &v6->common[ix]))
+    while (ix < v6->n && (local6_is_gone(v6, ix) || !wire_is_common6(frame, &v6->common[ix])))
         ix++;
     return ix;
 }
@@ -36,13 +36,14 @@ static ALWAYS_INLINE bool input6_fast(const struct net6 *v6, const struct pkt *p
     const uint32_t len = pkt_len(p);
     if (unlikely(len < TCP6_DATA_OFF))
         return false;
-    uint32_t ix = 0;
+    uint32_t local_ix = v6->fast_local_ix;
     if (unlikely(!wire_is_common6(frame, &v6->common[0]))) {
-        ix = common_ix(v6, frame);
+        const uint32_t ix = common_ix(v6, frame);
         if (ix >= v6->n)
             return false;
+        local_ix = v6->local_ix_first + ix;
     }
-    const uint32_t tcp_len = wire_parse_tcp6_fast(frame, len, v6->local_ix_first + ix, pkt_ix, seg);
+    const uint32_t tcp_len = wire_parse_tcp6_fast(frame, len, local_ix, pkt_ix, seg);
     if (unlikely(tcp_len == 0 || !source_ok(v6, &seg->key.remote)))
         return false;
     const enum pkt_cksum verdict = pkt_rx_l4_cksum(p);
@@ -100,7 +101,7 @@ static bool in_group(const struct net *net, const struct ip_addr *dst)
         return true;
     for (uint32_t k = 0; k < v6->n_own; k++) {
         group = ip6_solicited_node(&v6->local[k]);
-        if (ip6_same(dst, &group))
+        if (ip6_same(dst, &group) && !ip_is_zero(&v6->local[k]))
             return true;
     }
     return false;
@@ -198,6 +199,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
     bool hard;
     *e = (struct icmp_event){.seq = m->seq,
+                             .pkt_ix = (uint16_t)pkt_ix,
                              .kind = (uint8_t)wire_icmp6_kind(m->type, m->code),
                              .error = (uint8_t)wire_icmp6_errno(m->type, m->code, &hard)};
     e->mtu = mtu_of(m);
@@ -222,6 +224,7 @@ static struct outcome input_link(struct net *net, struct clock_now now, struct p
         net->stats->c.rx_nd_advert += type == ND_ADVERT;
         o.reason = nd_input(net, now, p, ip, &o.replied, tx);
     }
+    o.for_linux = o.reason == DROP_NONE && !o.replied && type != ND_SOLICIT && !net->quiet;
     return o;
 }
 
@@ -240,6 +243,8 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         return (struct outcome){.reason = DROP_ip6_group};
     if (m.type == ICMP6_ECHO) {
         net->stats->c.rx_icmp6_echo++;
+        if (net->to_linux_echo)
+            return (struct outcome){.reason = DROP_icmp6_type};
         return input_echo(net, now, p, ip, ix, tx);
     }
     if (m.type == ICMP6_ECHO_REPLY && ix < net->v6->n &&
@@ -301,6 +306,11 @@ struct outcome input6_slow(struct net *net, struct clock_now now, struct pkt *p,
     if (reason == DROP_ip6_short || reason == DROP_ip6_version || reason == DROP_ip6_payload_length)
         return (struct outcome){.reason = reason};
     const bool is_part = reason == DROP_ip6_fragment;
+    if (reason == DROP_ip6_next_header && net->to_linux) {
+        ip.proto = IP_PROTO_NONE;
+        const bool bad = address_check(net, frame, &ip, &ix) == DROP_ip6_source;
+        return (struct outcome){.reason = bad ? DROP_ip6_source : reason};
+    }
     if (reason != DROP_NONE && !is_part) {
         ip.proto = IP_PROTO_NONE;
         if (ip.problem_code != WIRE_NO_PROBLEM && address_check(net, frame, &ip, &ix) == DROP_NONE)

@@ -225,7 +225,14 @@ static bool report_of(struct net *net, bool allowed, const struct wire_mld *m, s
 // contains at most GROUPS_A_REPORT groups, so that it fits in the smallest MTU.
 static bool report(struct net *net, bool allowed, uint8_t kind, struct net_tx *tx)
 {
-    struct wire_mld some = {.addrs = net->v6->local, .n_addrs = net->v6->n_own, .kind = kind};
+    struct ip_addr own[NET6_OWN_MAX];
+    uint32_t n_own = 0;
+    for (uint32_t k = 0; k < net->v6->n_own; k++)
+        if (!ip_is_zero(&net->v6->local[k]))
+            own[n_own++] = net->v6->local[k];
+    if (n_own == 0)  // all places are free: there is no address to report from
+        return true;
+    struct wire_mld some = {.addrs = own, .n_addrs = n_own, .kind = kind};
     const struct groups *g = &net->groups6;
     bool sent = true;
     for (uint32_t i = 0; sent && i <= g->n; i += GROUPS_A_REPORT) {
@@ -271,12 +278,37 @@ static void probe(struct net *net, uint32_t k, struct net_tx *tx)
     net->stats->c.tx_nd_solicit++;
 }
 
+void nd_announce_local(struct net *net, uint32_t k, struct net_tx *tx)
+{
+    const struct ip_addr group = ip6_solicited_node(&net->v6->local[k]);
+    const struct wire_mld one = {.groups = &group, .n_groups = 1, .kind = MLD_TO_EXCLUDE};
+    if (net->quiet)
+        return;
+    report_of(net, true, &one, tx);
+    advert(net, true, k, tx);
+}
+
+void nd_leave_local(struct net *net, const struct ip_addr *gone, struct net_tx *tx)
+{
+    const struct ip_addr group = ip6_solicited_node(gone);
+    const struct wire_mld one = {.groups = &group, .n_groups = 1, .kind = MLD_TO_INCLUDE};
+    bool used = net->quiet || ip_is_zero(&net->v6->local[net->v6->link_local]);
+    for (uint32_t k = 0; k < net->v6->n_own; k++) {
+        const struct ip_addr other = ip6_solicited_node(&net->v6->local[k]);
+        used |= !ip_is_zero(&net->v6->local[k]) && ip6_same(&other, &group);
+    }
+    if (!used)
+        report_of(net, true, &one, tx);
+}
+
 void nd_announce(struct net *net, struct clock_now now, struct net_tx *tx)
 {
     const struct net6 *v6 = net->v6;
     if (!net->quiet) {
         report(net, true, MLD_TO_EXCLUDE, tx);
         for (uint32_t k = 0; k < v6->n_own; k++) {
+            if (ip_is_zero(&v6->local[k]))
+                continue;
             probe(net, k, tx);
             advert(net, true, k, tx);
         }

@@ -265,7 +265,7 @@ void neighbor_wait(struct neighbor_cache *n, struct clock_now now, struct neighb
     if (e != NULL) {
         wait_add(n->net, &e->waiting, p, n->family->wait_replaced);
     } else if (!make_pending(n, now, key, p, tx)) {
-        n->net->stats->drops[n->family->cache_full]++;
+        stat_drop(n->net->stats, n->family->cache_full, 1);
         pkt_free(p);
     }
 }

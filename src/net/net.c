@@ -39,6 +39,8 @@ static int check_local(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_local *l = &c->locals[k];
     char text[IP_TEXT_BYTES];
+    if (c->changes && net_local_is_none(l))
+        return 0;
     if ((!unicast(&l->addr) && !c->loops) || l->prefix_bits > ip_bits(&l->addr))
         return err_set(e, "address %s/%u: not a unicast address with a prefix of 0 to %u",
                        ip_text(&l->addr, text), l->prefix_bits, ip_bits(&l->addr));
@@ -69,8 +71,8 @@ static int check_config(const struct net_config *c, struct err *e)
         return err_set(e, "MAC address is zero or multicast");
     if (c->mtu < IP4_BYTES_MIN_MTU)
         return err_set(e, "MTU %u: below %d", c->mtu, IP4_BYTES_MIN_MTU);
-    if (c->n_locals == 0 || c->n_locals > NET_LOCALS_MAX)
-        return err_set(e, "%u addresses: expected 1 to %d", c->n_locals, NET_LOCALS_MAX);
+    if (c->n_locals > NET_LOCALS_MAX)
+        return err_set(e, "%u addresses: at most %d", c->n_locals, NET_LOCALS_MAX);
     if (c->n_statics > NET_STATICS_MAX)
         return err_set(e, "%u static neighbors: at most %d", c->n_statics, NET_STATICS_MAX);
     if (c->n_udp > NET_UDP_PORTS_MAX)
@@ -82,19 +84,6 @@ static int check_config(const struct net_config *c, struct err *e)
         if (check_static(c, k, e) != 0)
             return -1;
     return net6_check(c, e) != 0 ? -1 : routes_check(c, e);
-}
-
-static void init_local(struct net *net, const struct net_config *c, uint32_t k)
-{
-    uint32_t v4 = ip_to_v4(&c->locals[k].addr), mask = mask_of(c->locals[k].prefix_bits);
-    bool has_broadcast = c->locals[k].prefix_bits <= 30;  // RFC 3021
-    net->local[k] = raw32(v4);
-    net->mask[k] = raw32(mask);
-    net->subnet[k] = raw32(v4 & mask);
-    net->bcast[k] = has_broadcast ? raw32(v4 | ~mask) : UINT32_MAX;
-    net->source_low[net->local[k] >> 24] = net->source_low[net->bcast[k] >> 24] = false;
-    wire_common_init(&net->common[k], &c->mac, &net->local[k]);
-    wire_from_init(&net->from[k], &c->mac, v4);
 }
 
 struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
@@ -110,11 +99,10 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->mac_word_shl16 = wire_mac_word(&c->mac) << 16;
     while (net->n_locals < c->n_locals && ip_is_v4(&c->locals[net->n_locals].addr))
         net->n_locals++;
-    for (uint32_t top = 0; top < 256 && net->n_locals != 0; top++)
-        net->source_top[top] = net_source_top_ok(top);
-    memset(net->source_low, true, sizeof(net->source_low));
-    net->local_ix_first = c->local_ix_first;
-    net->ip_bytes_max = (uint16_t)MIN(c->mtu, PKT_ROOM - ETH_BYTES);
+    net->local_ix_first = net->fast_local_ix = c->local_ix_first;
+    net->pkt_room = pool != NULL ? pkt_pool_room(pool) : PKT_ROOM;
+    net->ip_bytes_max = net->ip_bytes_most =
+        (uint16_t)MIN((uint32_t)c->mtu, net->pkt_room - ETH_BYTES);
     net->tx_l4 = (c->caps & PORT_TX_L4_CKSUM) != 0;
     net->tx_ip = (c->caps & PORT_TX_IP_CKSUM) != 0;
     net->tso = (c->caps & PORT_TSO) != 0;
@@ -125,6 +113,9 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->mac = c->mac;
     net->quiet = c->quiet;
     net->loops = c->loops;
+    net->to_linux = c->to_linux;
+    net->to_linux_echo = c->to_linux && c->to_linux_echo;
+    net->changes = c->changes;
     net->reasm = c->reasm;
     net->port = c->port;
     for (unsigned k = 0; k < NET_LOCALS_MAX; k++)
@@ -138,7 +129,8 @@ struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *poo
     net->open = c->open;
     net->tick_ms = UINT32_MAX;
     for (uint32_t k = 0; k < net->n_locals; k++)
-        init_local(net, c, k);
+        local_place(net, k, &c->locals[k]);
+    locals_tables(net);
     routes_init(net, c);
     arp_init(net, c);
     const size_t v6_bytes = ALIGN_UP(net6_footprint(c), CACHE_LINE);

@@ -26,7 +26,8 @@
 enum {
     NET_LOCALS_MAX = 16,  // of both families
     NET_STATICS_MAX = 16,
-    NET_ROUTES_MAX = 16,  // searched linearly
+    NET_ROUTES_MAX = 16,           // searched linearly
+    NET_SETTINGS_ROUTES_MAX = 32,  // of net_change(), with those of prefixes on the link
     NET_NEIGHBOR_ENTRIES_MIN = 64,
     NET_NEIGHBOR_ENTRIES_MAX = 32768,
     NET_NEIGHBOR_WAYS = 8,              // entries of a set: four cache lines, with IPv6 eight
@@ -102,6 +103,11 @@ struct net_config {
     // Another net with the same addresses receives the same ARP packets and answers, defends and
     // announces. This net only learns, and sends the requests that it needs.
     bool quiet;
+    // What no service owns goes to Linux (net_linux). with_echo: echo requests too.
+    bool to_linux, to_linux_echo;
+    // net_change() may be called. locals[] then has a place for each address that the port may get,
+    // some of them free (net_local_none()), and routes of `locals` are those until the first call.
+    bool changes;
     // The port returns what is sent. Its addresses, loopback among them, are their own neighbors
     // (in statics) and are valid as a source. Nothing is announced.
     bool loops;
@@ -116,8 +122,8 @@ struct net;
 size_t net_footprint(const struct net_config *c);
 
 // net_init: places a net in mem, which is aligned to CACHE_LINE. The worker owns pool, from which
-// packets are allocated, and stats, in which all its nets count. Returns NULL if c is not valid; *e
-// names the value. Control thread, before the worker runs.
+// packets are allocated (NULL: nothing is to be sent), and stats, in which all its nets count.
+// Returns NULL if c is not valid; *e names the value. Control thread, before the worker runs.
 struct net *net_init(void *mem, const struct net_config *c, struct pkt_pool *pool,
                      struct core_stats *stats, struct err *e);
 
@@ -154,14 +160,39 @@ struct udp_in {
 
 enum { NET_TO_GROUP = 255 };  // sent to a broadcast address or a group
 
+// net_linux_class: kinds of packets for Linux, each with a rate of its own (worker/linux_box.h), so
+// that a flood of one kind does not displace the others.
+enum net_linux_class {
+    NET_LINUX_FLOW,   // TCP of connections in which Linux has sent data
+    NET_LINUX_LINK,   // only from the link: ARP, neighbor discovery, other EtherTypes, multicast
+    NET_LINUX_TCP,    // other TCP: SYNs, scans
+    NET_LINUX_PROTO,  // other IP protocols, DHCP to an address of ours
+    NET_LINUX_REST,   // UDP, ICMP, packets to other addresses
+    NET_LINUX_CLASSES,
+};
+
+// net_linux: a packet for Linux. The worker counts it: as delivered, or dropped.
+struct net_linux {
+    uint8_t pkt_ix;
+    uint8_t cls;  // enum net_linux_class
+    uint8_t how;  // enum net_linux_how
+};
+
+enum net_linux_how {
+    NET_LINUX_GIVE,
+    NET_LINUX_COPY,   // counted already: it was of use here, too
+    NET_LINUX_CLAIM,  // counted already: it only takes a token, as if the port were Linux's
+};
+
 struct net_rx {
     struct seg_in segs[BURST_MAX];
     struct seq_range sacks[BURST_MAX][SEG_SACK_MAX];  // by segs[].pkt_ix; wire_read_sack()
     struct icmp_event icmp[BURST_MAX];
     struct udp_in udp[BURST_MAX];
     uint32_t n_segs, n_icmp, n_udp;
-    uint32_t n_whole;
+    uint32_t n_whole, n_linux;
     uint8_t whole[BURST_MAX];
+    struct net_linux linux_pkts[BURST_MAX];
 };
 
 // net_input: parses n received packets, n <= BURST_MAX, into rx, which it empties first. Replies
@@ -174,6 +205,9 @@ struct net_rx {
 // If pkts[i] was the last missing fragment, it is replaced by the reassembled packet and i is
 // appended to rx->whole. That packet is not parsed here: its flow may belong to another worker. The
 // caller passes it to net_input_whole(), or sends it to its worker with net_hand_over().
+//
+// Packets that nobody here owns are appended to rx->linux_pkts on a port with to_linux. The caller
+// hands them to Linux, and what TCP does not own as well.
 //
 // The caller counts every entry of rx as delivered, answered, kept or dropped. Every other packet
 // is counted here (stat_balance()).
@@ -279,15 +313,52 @@ void net_forget(struct net *net);
 // for the MAC of each neighbor that is known.
 void net_announce(struct net *net, struct clock_now now, struct net_tx *tx);
 
+// net_local_none: what a free place of locals[] has: 0.0.0.0/32 or ::/128. net_local_is_none:
+// whether l is one.
+struct net_local net_local_none(bool v6);
+bool net_local_is_none(const struct net_local *l);
+
+// net_settings: what a running net uses from net_change() on, all of it.
+struct net_settings {
+    uint16_t mtu;  // bytes of an IP packet; net_init()'s is the most
+    uint8_t n_routes, n_statics;
+    // As many places as net_init() had, each of the same family. A connection or listener belongs
+    // to a place, so that an address keeps its place as long as they are to have it.
+    struct net_local locals[NET_LOCALS_MAX];
+    // Every route, of both families, with prefixes on the link, whose `via` is all zero, and with
+    // default routes, whose prefix_bits are 0. Of equal prefixes the first one is used.
+    struct net_route routes[NET_SETTINGS_ROUTES_MAX];
+    struct net_static statics[NET_STATICS_MAX];  // permanent neighbors, beside net_config's
+};
+
+// net_change: from now on the net has these addresses, routes, permanent neighbors and this MTU.
+// Worker only, when nothing in rx is used any more; net_config.changes was set.
+//
+// A new address is announced by a gratuitous ARP request, or an unsolicited advertisement and a
+// report of its solicited-node group. It is not probed: the caller knows that nobody else has it.
+// Next hops are asked for their MAC. What comes for an address that is gone is dropped as not for
+// us, and what its connections send as ip_address_gone; they go on if it comes back to its place,
+// and end when TCP gives them up otherwise. Path MTUs of datagrams are forgotten if routes changed.
+// TCP learns by net_lost() which segments do not fit a smaller MTU. Returns the number of permanent
+// neighbors for which the cache had no room.
+//
+// net_may_change: whether net_config.changes was set.
+unsigned net_change(struct net *net, struct clock_now now, const struct net_settings *to,
+                    struct net_tx *tx);
+bool net_may_change(const struct net *net);
+
 // net_tick: runs the timers of NET_TICK_SLOTS neighbor entries of each family and of reassembly. A
 // second call in the same millisecond does nothing. Requests are appended to tx while it has room.
 // Call it at least every 10 ms; 1,024 entries then take 160 ms.
 void net_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// net_lost: reports the segments that were dropped since the last call because their neighbor did
-// not answer. Writes at most NET_LOST_MAX events with EHOSTUNREACH, for the first ones, and returns
-// their number.
+// net_lost: reports the segments that were dropped since the last call: with EHOSTUNREACH because
+// their neighbor did not answer, with ICMP_TOO_BIG because they do not fit the MTU of the port.
+// Writes at most NET_LOST_MAX events, for the first ones, and returns their number.
 uint32_t net_lost(struct net *net, struct icmp_event *events);
+
+// net_linux_class_of: the class of a frame of len bytes for Linux, apart from NET_LINUX_FLOW.
+enum net_linux_class net_linux_class_of(const uint8_t *frame, uint32_t len);
 
 // net_neighbor_add: sets the MAC of neighbor a, as a reply from it would, or forever (permanent).
 // Packets that wait for it are sent. Returns 0; -EAFNOSUPPORT: the port has no address of that

@@ -19,6 +19,8 @@ static inline enum drop_reason output_refused(const struct net *net, const struc
     uint32_t total = IP4_BYTES + head + s->data_len[0] + s->data_len[1];
     if (unlikely(ix >= net->n_locals || !ip_is_v4(&s->key.remote)))
         return DROP_ip_no_route;
+    if (unlikely(local_is_gone(net, ix)))
+        return DROP_ip_address_gone;
     return unlikely(total > net->ip_bytes_max) ? DROP_ip_mtu : DROP_NONE;
 }
 
@@ -33,7 +35,7 @@ static NOINLINE void drop_all(struct net *net, enum drop_reason why, const struc
                               uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        net->stats->drops[why] += seg_parts(&segs[i]);
+        stat_drop(net->stats, why, seg_parts(&segs[i]));
 }
 
 // output_slow: sends a segment that is large, that has its own IP header fields, that is refused,
@@ -51,8 +53,10 @@ static bool output_slow(struct net *net, struct clock_now now, const struct seg_
         refused = DROP_NONE;
     if (refused == DROP_NONE && hop_raw == 0)
         refused = DROP_ip_no_route;
+    if (refused == DROP_ip_mtu)
+        too_big_note(net, s);
     if (refused != DROP_NONE) {
-        net->stats->drops[refused] += large ? seg_parts(s) : 1;
+        stat_drop(net->stats, refused, large ? seg_parts(s) : 1);
         return false;
     }
     struct neighbor *e = neighbor_usable(&net->arp, neighbor_key4(hop_raw));
@@ -156,7 +160,7 @@ static bool path_find(struct net *net, struct clock_now now, const struct seg_ou
 {
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
     const uint32_t dst_raw = load_raw32(s->key.remote.b + IP_V4_AT), hop = next_hop(net, dst_raw);
-    if (unlikely(ix >= net->n_locals))
+    if (unlikely(ix >= net->n_locals || local_is_gone(net, ix)))
         return false;
     const uint32_t next = hop != NET_ROUTED ? hop : route_find(net, dst_raw);
     struct neighbor *e = neighbor_hot(&net->arp, neighbor_key4(next), false);

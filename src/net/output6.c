@@ -116,11 +116,16 @@ static bool slow(struct net *net, struct clock_now now, const struct seg_out *s,
     const uint32_t parts = large ? seg_parts(s) : 1;
     if (ix >= v6->n || (!ip6_is_global_form(&s->key.remote) && !v6->loops) ||
         (!(too_long && !large) && !next_hop(v6, &s->key.remote, &path))) {
-        net->stats->drops[DROP_ip_no_route] += parts;
+        stat_drop(net->stats, DROP_ip_no_route, parts);
+        return false;
+    }
+    if (local6_is_gone(v6, ix)) {
+        stat_drop(net->stats, DROP_ip_address_gone, parts);
         return false;
     }
     if (too_long && !large) {
-        net->stats->drops[DROP_ip_mtu]++;
+        too_big_note(net, s);
+        stat_drop(net->stats, DROP_ip_mtu, 1);
         return false;
     }
     struct neighbor *e = neighbor_usable(&v6->nd, neighbor_key6(&path.hop));
@@ -156,7 +161,8 @@ static bool path_find(struct net *net, struct clock_now now, const struct seg_ou
 {
     struct net6 *v6 = net->v6;
     const uint32_t ix = (uint32_t)s->key.local_ix - v6->local_ix_first;
-    if (ix >= v6->n || !ip6_is_global_form(&s->key.remote) || !next_hop(v6, &s->key.remote, path))
+    if (ix >= v6->n || local6_is_gone(v6, ix) || !ip6_is_global_form(&s->key.remote) ||
+        !next_hop(v6, &s->key.remote, path))
         return false;
     struct neighbor *e = neighbor_hot(&v6->nd, neighbor_key6(&path->hop), true);
     if (e == NULL)

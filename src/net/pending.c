@@ -26,7 +26,7 @@ void wait_add(struct net *net, struct pkt **first, struct pkt *p, enum drop_reas
     for (const struct pkt *q = *first; q != NULL; q = after(q))
         n++;
     if (n == NET_WAIT_MAX || (n != 0 && net->n_waiting_more == NET_WAIT_MORE_MAX)) {
-        net->stats->drops[replaced]++;
+        stat_drop(net->stats, replaced, 1);
         pkt_free(wait_take(net, first));
     }
     net->n_waiting_more += *first != NULL;
@@ -38,7 +38,7 @@ void wait_add(struct net *net, struct pkt **first, struct pkt *p, enum drop_reas
 void wait_end(struct net *net, struct pkt **first, enum drop_reason reason, bool lost)
 {
     for (struct pkt *p; (p = wait_take(net, first)) != NULL;) {
-        net->stats->drops[reason]++;
+        stat_drop(net->stats, reason, 1);
         if (lost)
             lost_note(net, p);
         pkt_free(p);
@@ -50,7 +50,7 @@ void wait_leave(struct net *net, struct pkt **first, uint64_t mac_word, struct n
     const struct mac_addr mac = wire_mac_from_word(mac_word);
     for (struct pkt *p; (p = wait_take(net, first)) != NULL;) {
         if (tx->n == tx->room) {
-            net->stats->drops[DROP_reply_room]++;
+            stat_drop(net->stats, DROP_reply_room, 1);
             pkt_free(p);
             continue;
         }

@@ -3,6 +3,7 @@
 #pragma once
 #include "net/neighbor_cache.h"
 #include "net/net.h"
+#include "stat/trace_points.h"
 #include "wire/build.h"
 #include "wire/parse.h"
 
@@ -10,6 +11,7 @@ enum {
     NET_ID_COUNTERS = 1024,
     ROUTES_ALL = NET_LOCALS_MAX + NET_ROUTES_MAX + 1,
 };
+static_assert((int)NET_SETTINGS_ROUTES_MAX <= (int)ROUTES_ALL, "all may be of one family");
 
 // NET_ROUTED: in place of a next hop: there are routes, call route_find(). It is the broadcast
 // address, which is never a next hop.
@@ -30,24 +32,27 @@ struct groups {
 };
 
 struct net {
-    // Read for every packet, written by net_init() alone.
+    // Read for every packet, written by net_init() and net_change() alone.
     uint64_t mac_word_shl16;  // own MAC in the upper 48 bits
     uint32_t n_locals;
     uint16_t local_ix_first;
+    uint16_t fast_local_ix;  // flow_key.local_ix of common[0]: of the first address
     uint16_t ip_bytes_max;
     bool tx_l4;                      // the port fills in TCP checksums
     bool tx_ip;                      // and IPv4 header checksums
     bool tso;                        // and splits large segments
     uint16_t chain_max;              // buffers of one packet, at most
+    uint32_t gone;                   // bit k: local[k] is no address (any more)
     uint32_t off_link_hop_raw;       // of off-link destinations; 0: none; NET_ROUTED
     uint32_t local[NET_LOCALS_MAX];  // in wire order, as the next three
     uint32_t bcast[NET_LOCALS_MAX];
     uint32_t on_link_mask[NET_LOCALS_MAX];  // local prefixes that no configured route divides
     uint32_t on_link_subnet[NET_LOCALS_MAX];
-    struct wire_common common[NET_LOCALS_MAX];
+    struct wire_common common[NET_LOCALS_MAX];  // [0]: of the first address, the others by local
     struct wire_from from[NET_LOCALS_MAX];
     struct core_stats *stats;  // of the worker, which counts there
     struct pkt_pool *pool;
+    uint32_t pkt_room;  // bytes of a frame in a packet of the pool
     struct siphash_key id_key;
     uint32_t mask[NET_LOCALS_MAX];
     uint32_t subnet[NET_LOCALS_MAX];
@@ -58,10 +63,15 @@ struct net {
     struct mac_addr mac;
     bool quiet;
     bool loops;
+    bool to_linux, to_linux_echo;
+    bool changes;  // of net_config
     uint32_t n_udp;
     struct net_udp_port udp[NET_UDP_PORTS_MAX];
     struct udp_table *open;
     struct reasm *reasm;
+    uint16_t ip_bytes_most;  // ip_bytes_max of net_init()
+    uint32_t n_pinned;       // permanent neighbors of the last net_change()
+    struct net_static pinned[NET_STATICS_MAX];
     uint8_t port;
     uint8_t device_of[NET_LOCALS_MAX];  // by local: port index plus one
     struct net6 *v6;                    // NULL: no IPv6 address
@@ -152,8 +162,15 @@ static inline uint64_t net_sender_mac(const struct pkt *p)
 struct outcome {
     enum drop_reason reason;
     bool replied;       // the packet became a reply and is in tx
+    bool for_linux;     // it was used, and Linux wants it, too
     struct pkt *whole;  // the packet completed this reassembled one
 };
+
+// linux_offer: appends packet p, which is to be dropped for `reason`, to rx->linux_pkts. False:
+// Linux does not get packets of this kind. linux_note: appends it unconditionally.
+bool linux_offer(const struct net *net, const struct pkt *p, uint32_t pkt_ix,
+                 enum drop_reason reason, struct net_rx *rx);
+void linux_note(const struct pkt *p, uint32_t pkt_ix, enum net_linux_how how, struct net_rx *rx);
 
 // echo_out: sends p, which was turned into an echo reply of len bytes; in fragments if it is longer
 // than a packet.
@@ -163,7 +180,8 @@ struct outcome echo_out(struct net *net, struct clock_now now, struct pkt *p, ui
 enum { PARTS = 128 };  // fragments of one packet: 64 KiB at an MTU of 552 bytes
 
 // fragment_packet: allocates a packet for `bytes` contiguous bytes of a frame, at most
-// REASM_FRAME_MAX. A frame of more than PKT_ROOM bytes must not be sent as it is. NULL: no room.
+// REASM_FRAME_MAX. A frame of more than net->pkt_room bytes must not be sent as it is. NULL: no
+// room.
 struct pkt *fragment_packet(struct net *net, uint32_t bytes);
 
 // fragment_input: passes a fragment to a local address to reassembly. Its data begins at data_off
@@ -208,8 +226,51 @@ static inline struct ip_addr fragment_dst(const uint8_t *frame)
 // senders.
 void fragment_tick(struct net *net, struct clock_now now, struct net_tx *tx);
 
-// lost_note: records the segment of p, whose neighbor did not answer, for net_lost().
+// lost_note: records the segment of p, whose neighbor did not answer, for net_lost(). too_big_note:
+// records s, which does not fit the MTU. Rarely called.
 void lost_note(struct net *net, const struct pkt *p);
+void too_big_note(struct net *net, const struct seg_out *s);
+
+// local_place: makes l, which may be net_local_none(), the address at place k. locals_tables: the
+// tables of source addresses and common[0], when all places are set.
+void local_place(struct net *net, uint32_t k, const struct net_local *l);
+void locals_tables(struct net *net);
+
+// local_first: the first place with an address; 0: none has one.
+static inline uint32_t local_first(const struct net *net)
+{
+    const uint32_t live = ~net->gone & ((UINT32_C(1) << net->n_locals) - 1);
+    return live != 0 ? (uint32_t)__builtin_ctz(live) : 0;
+}
+
+// locals_all_gone: whether there are places, and none has an address.
+static inline bool locals_all_gone(const struct net *net)
+{
+    return net->n_locals != 0 && net->gone == (UINT32_C(1) << net->n_locals) - 1;
+}
+
+// local_is_gone: whether place ix < n_locals has no address.
+static inline bool local_is_gone(const struct net *net, uint32_t ix)
+{
+    return (net->gone >> ix & 1) != 0;
+}
+
+// arp_announce_local, nd_announce_local: announces the address at a place of its family, unless the
+// net is quiet. nd_leave_local: reports that its solicited-node group is left.
+void arp_announce_local(struct net *net, uint32_t k, struct net_tx *tx);
+void nd_announce_local(struct net *net, uint32_t k, struct net_tx *tx);
+void nd_leave_local(struct net *net, const struct ip_addr *gone, struct net_tx *tx);
+
+// net_route_divides: whether r sends a part of the on-link prefix `on_link` elsewhere.
+static inline bool net_route_divides(const struct net_route *r, const struct net_route *on_link)
+{
+    return !ip_is_zero(&r->via) && r->prefix_bits > on_link->prefix_bits &&
+           ip_in_prefix(&r->prefix, &on_link->prefix, on_link->prefix_bits);
+}
+
+// routes_change, routes6_change: the routes of net_change(). True: they are other ones.
+bool routes_change(struct net *net, const struct net_settings *to);
+bool routes6_change(struct net *net, const struct net_settings *to);
 
 // Packets that wait for one neighbor: a list from the oldest, *first; NULL: empty.
 //
@@ -275,7 +336,7 @@ int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *fr
 
 // unreachable_send: sends an ICMP destination unreachable of `code` about p's packet, which was
 // sent to local address ix and is not a fragment; unless RFC 1122 3.2.2 or the rate limit forbids
-// it.
+// it, or Linux gets the packet.
 void unreachable_send(struct net *net, struct clock_now now, const struct pkt *p,
                       const struct wire_ip4 *ip, uint32_t ix, uint8_t code, struct net_tx *tx);
 
@@ -319,7 +380,7 @@ static inline int net_local_index(const struct net *net, uint32_t addr_raw)
 {
     for (uint32_t k = 0; k < net->n_locals; k++)
         if (addr_raw == net->local[k])
-            return (int)k;
+            return addr_raw != 0 ? (int)k : -1;  // a free place has 0.0.0.0
     return -1;
 }
 

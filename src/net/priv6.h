@@ -20,12 +20,14 @@ struct route6 {
 };
 
 struct net6 {
-    // Written by net6_init() alone.
-    uint32_t n;      // configured addresses
+    // Written by net6_init() and net_change() alone.
+    uint32_t n;      // configured addresses, with free places
     uint32_t n_own;  // of local[]: with the port's link-local address
     uint32_t n_on_link;
     uint32_t link_local;      // index in local[]: source of solicitations and reports
     uint16_t local_ix_first;  // flow_key.local_ix of local[0]
+    uint16_t fast_local_ix;   // flow_key.local_ix of common[0]: of the first address
+    uint32_t gone;            // bit k: local[k] is no address (any more); it is then ::
     bool loops;
     uint8_t off_link;             // enum net6_off_link: the next hop of off-link destinations
     struct ip_addr off_link_hop;  // the gateway, with OFF_LINK_GATEWAY
@@ -62,9 +64,25 @@ static inline int net6_own(const struct net6 *v6, const struct ip_addr *a)
 {
     for (uint32_t k = 0; k < v6->n_own; k++)
         if (ip6_same(a, &v6->local[k]))
-            return (int)k;
+            return ip_is_zero(a) ? -1 : (int)k;  // a free place has ::
     return -1;
 }
+
+// local6_is_gone: whether place ix < n has no address.
+static inline bool local6_is_gone(const struct net6 *v6, uint32_t ix)
+{
+    return (v6->gone >> ix & 1) != 0;
+}
+
+// locals6_all_gone: whether there are places, and none has an address.
+static inline bool locals6_all_gone(const struct net6 *v6)
+{
+    return v6->n != 0 && v6->gone == (UINT32_C(1) << v6->n) - 1;
+}
+
+// local6_place, locals6_tables: as local_place() and locals_tables(). Also chooses link_local.
+void local6_place(struct net *net, uint32_t k, const struct ip_addr *addr);
+void locals6_tables(struct net *net);
 
 // net6_on_link: whether a lies in an on-link prefix that no configured route divides.
 static inline bool net6_on_link(const struct net6 *v6, const struct ip_addr *a)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes: a few prefixes, searched linearly, the longest prefix first. Without configured routes,
 // the next hop is the destination itself on a local prefix, else the gateway.
+#include <string.h>
+
 #include "net/priv6.h"
 
 uint32_t route_find(const struct net *net, uint32_t dst_raw)
@@ -60,7 +62,8 @@ void routes_init(struct net *net, const struct net_config *c)
 {
     bool routed = false;
     for (uint32_t k = 0; k < net->n_locals; k++)
-        insert(net, ip_to_v4(&c->locals[k].addr), c->locals[k].prefix_bits, 0);
+        if (!local_is_gone(net, k))
+            insert(net, ip_to_v4(&c->locals[k].addr), c->locals[k].prefix_bits, 0);
     for (uint32_t i = 0; i < c->n_routes; i++) {
         const struct net_route *r = &c->routes[i];
         if (!ip_is_v4(&r->prefix))
@@ -72,10 +75,64 @@ void routes_init(struct net *net, const struct net_config *c)
         insert(net, 0, 0, c->gateway);
     net->off_link_hop_raw = routed ? NET_ROUTED : raw32(c->gateway);
     for (uint32_t k = 0; k < net->n_locals; k++) {
-        const bool on_link = !has_route_inside(c, &c->locals[k]);
+        const bool on_link = !local_is_gone(net, k) && !has_route_inside(c, &c->locals[k]);
         net->on_link_mask[k] = on_link ? net->mask[k] : 0;
         net->on_link_subnet[k] = on_link ? net->subnet[k] : 1;  // matches no address
     }
+}
+
+// off_link: the next hop of what no on-link prefix has: of the default route, if that is the only
+// route with a next hop.
+static uint32_t off_link(const struct net *net)
+{
+    uint32_t vias = 0;
+    for (uint32_t i = 0; i < net->n_routes; i++)
+        vias += net->routes[i].via_raw != 0;
+    const struct route *last = net->n_routes != 0 ? &net->routes[net->n_routes - 1] : NULL;
+    if (vias == 1 && last->mask == 0 && last->via_raw != 0)
+        return last->via_raw;
+    return vias != 0 ? NET_ROUTED : 0;
+}
+
+// on_link: notes the prefixes of `to` that are on the link without a part elsewhere, for
+// next_hop(). False: there are more than that looks at.
+static bool on_link(struct net *net, const struct net_settings *to)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < net->n_locals; k++) {
+        net->on_link_mask[k] = 0;
+        net->on_link_subnet[k] = 1;  // matches no address
+    }
+    for (uint32_t i = 0; i < to->n_routes; i++) {
+        const struct net_route *r = &to->routes[i];
+        bool whole = ip_is_v4(&r->prefix) && ip_is_zero(&r->via);
+        for (uint32_t j = 0; whole && j < to->n_routes; j++)
+            whole = !net_route_divides(&to->routes[j], r);
+        if (!whole)
+            continue;
+        if (n == net->n_locals)
+            return false;
+        net->on_link_mask[n] = raw32(mask_of(r->prefix_bits));
+        net->on_link_subnet[n++] = raw32(ip_to_v4(&r->prefix) & mask_of(r->prefix_bits));
+    }
+    return true;
+}
+
+bool routes_change(struct net *net, const struct net_settings *to)
+{
+    struct route before[ROUTES_ALL];
+    const uint32_t n_before = net->n_routes;
+    memcpy(before, net->routes, sizeof(before));
+    net->n_routes = 0;
+    for (uint32_t i = 0; i < to->n_routes; i++) {
+        const struct net_route *r = &to->routes[i];
+        if (ip_is_v4(&r->prefix))
+            insert(net, ip_to_v4(&r->prefix), r->prefix_bits,
+                   ip_is_zero(&r->via) ? 0 : ip_to_v4(&r->via));
+    }
+    net->off_link_hop_raw = on_link(net, to) ? off_link(net) : NET_ROUTED;
+    return net->n_routes != n_before ||
+           memcmp(before, net->routes, n_before * sizeof(before[0])) != 0;
 }
 
 static int check_hop(const struct net_config *c, const struct ip_addr *via, struct err *e)

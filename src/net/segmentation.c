@@ -8,8 +8,6 @@
 // and iavf stop the queue when they get a small one (malicious driver detection).
 enum { TSO_MSS_MIN = 256 };
 
-static_assert((int)SEG_WHOLE_MAX >= (int)PORT_MTU_MAX,
-              "a segment that is not large is one packet, or it is refused");
 static_assert(PKT_CHAIN_MAX * PKT_ROOM >= 65535 + TCP6_OFF, "a chain holds any IP packet");
 
 static uint32_t data_bytes(const struct seg_out *s)
@@ -89,7 +87,7 @@ static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out 
     for (uint32_t at = 0, got; built < n; built += got) {
         got = net_alloc_some(net, pkts, MIN(n - built, (uint32_t)BURST_MAX));
         if (got == 0) {
-            net->stats->drops[DROP_pkt_pool_empty] += n - built;
+            stat_drop(net->stats, DROP_pkt_pool_empty, n - built);
             break;
         }
         for (uint32_t i = 0; i < got; i++, at += s->mss) {
@@ -105,18 +103,18 @@ static uint32_t cut(struct net *net, struct clock_now now, const struct seg_out 
     return built;
 }
 
-// copy_data: copies the data of s into the chain. The first packet already has `head` bytes.
-// Returns how many packets hold all of it.
-static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t head)
+// copy_data: copies the data of s into the chain of packets with room bytes each. The first packet
+// already has `head` bytes. Returns how many packets hold all of it.
+static uint32_t copy_data(const struct seg_out *s, struct pkt **pkts, uint32_t room, uint32_t head)
 {
     uint32_t used = head, k = 0;
     for (unsigned r = 0; r < 2; r++)
         for (uint32_t at = 0, n; at < s->data_len[r]; at += n, used += n) {
-            if (used == PKT_ROOM) {
+            if (used == room) {
                 pkt_set_len(pkts[k++], used);
                 used = 0;
             }
-            n = MIN(s->data_len[r] - at, PKT_ROOM - used);
+            n = MIN(s->data_len[r] - at, room - used);
             memcpy(pkt_data(pkts[k]) + used, s->data[r] + at, n);
         }
     pkt_set_len(pkts[k++], used);
@@ -131,7 +129,7 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_p
     const uint32_t ix = (uint32_t)s->key.local_ix - net->local_ix_first;
     const uint32_t tcp_head = wire_tcp_head_bytes(s),
                    head = (path->hop6 != NULL ? TCP6_OFF : TCP4_OFF) + tcp_head;
-    const uint32_t k = (head + data_bytes(s) + PKT_ROOM - 1) / PKT_ROOM;
+    const uint32_t k = (head + data_bytes(s) + net->pkt_room - 1) / net->pkt_room;
     struct pkt *pkts[PKT_CHAIN_MAX];
     if (k > net->chain_max || !pkt_alloc_bulk(net->pool, pkts, k))
         return false;
@@ -144,7 +142,7 @@ static bool whole(struct net *net, const struct seg_out *s, const struct large_p
         own_ip(net, path, pkt_data(pkts[0]), s, false);
     if (path->hop6 == NULL && !net->tx_ip)
         wire_sum_ip4(pkt_data(pkts[0]));
-    CHECK(copy_data(s, pkts, head) == k);
+    CHECK(copy_data(s, pkts, net->pkt_room, head) == k);
     pkt_chain(pkts, k);
     if (path->hop6 != NULL)
         pkt_tx_tso6(pkts[0], ETH_BYTES, IP6_BYTES, tcp_head, s->mss);
@@ -162,6 +160,6 @@ uint32_t output_large(struct net *net, struct clock_now now, const struct seg_ou
     if (by_port && tx->n + left < tx->room && whole(net, s, path, tx))
         return n;
     const uint32_t fit = MIN(n, tx->room - tx->n - MIN(left, tx->room - tx->n));
-    net->stats->drops[DROP_reply_room] += n - fit;
+    stat_drop(net->stats, DROP_reply_room, n - fit);
     return cut(net, now, s, fit, path, tx);
 }

@@ -33,12 +33,14 @@ enum drop_reason udp6_input(struct net *net, struct clock_now now, const struct 
         return reason;
     const bool group = ix == NET_TO_GROUP;
     reason = udp_deliver(net, &m, &ip->src, &ip->dst, group ? ix : net->n_locals + ix, pkt_ix, rx);
-    if (reason == DROP_udp_no_port && !group) {
+    if (reason == DROP_udp_no_port && !group && !net->to_linux) {
         net->stats->c.rx_udp6_no_port++;
         error6_send(net, now, p, ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT, 0, tx);
     }
-    if (reason == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
-        error_from(net->v6, pkt_data(p), ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT) >= 0)
+    if (reason == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) && net->to_linux)
+        linux_note(p, pkt_ix, NET_LINUX_CLAIM, rx);
+    else if (reason == DROP_NONE && udp_is_secret(&rx->udp[rx->n_udp - 1]) &&
+             error_from(net->v6, pkt_data(p), ip, ix, ICMP6_UNREACHABLE, ICMP6_CODE_PORT) >= 0)
         limit_take(&net->errors, net->errors_per_s, source_of(&ip->src), now.us);
     net->stats->c.rx_udp6 += reason == DROP_NONE;
     return reason;

@@ -23,6 +23,8 @@ uint32_t net6_source(const struct net6 *v6, const struct ip_addr *to)
     uint32_t best = 0;
     unsigned most = 0;
     for (uint32_t k = 0; k < v6->n; k++) {
+        if (local6_is_gone(v6, k))
+            continue;
         const bool fits = ip6_is_link_local(&v6->local[k]) == link_scoped(to);
         const bool same = ip_equal(&v6->local[k], to);
         const unsigned score = 1 + alike(&v6->local[k], to) + (fits ? 256u : 0) + (same ? 512u : 0);
@@ -46,6 +48,8 @@ int net6_way(const struct net *net, const struct ip_addr *to, struct ip_addr *fr
     const struct net6 *v6 = net->v6;
     struct ip_addr hop;
     int bits = 0;
+    if (local6_is_gone(v6, net6_source(v6, to)))
+        return -1;
     if (!ip6_is_multicast(to) || v6->loops)
         bits = is_peer(v6, to) ? route6_way(v6, to, &hop) : -1;
     *from = v6->local[net6_source(v6, to)];

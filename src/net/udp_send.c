@@ -40,16 +40,18 @@ static bool is_peer4(const struct net *net, uint32_t raw)
 static int way4(const struct net *net, uint32_t dst_raw, struct ip_addr *from)
 {
     uint32_t hop_raw = 0;
-    int bits = 0, k = 0;
-    if (net->n_locals == 0 || (net->loops && net_local_index(net, dst_raw) < 0))
+    int bits = 0, k = (int)local_first(net);
+    if (net->n_locals == 0 || local_is_gone(net, (uint32_t)k) ||
+        (net->loops && net_local_index(net, dst_raw) < 0))
         return -1;
     if (is_broadcast(net, dst_raw) || is_multicast4(dst_raw)) {
         for (uint32_t i = net->n_locals; i-- > 0;)
-            k = dst_raw == net->bcast[i] ? (int)i : k;
+            k = dst_raw == net->bcast[i] && !local_is_gone(net, i) ? (int)i : k;
         bits = dst_raw == net->bcast[k] ? __builtin_popcount(net->mask[k]) : 0;
     } else {
         bits = is_peer4(net, dst_raw) ? route_way(net, dst_raw, &hop_raw) : -1;
-        k = MAX(net_on_link(net, hop_raw), 0);
+        const int near = net_on_link(net, hop_raw);
+        k = near >= 0 ? near : k;
     }
     *from = ip_from_v4(raw32(net->local[k]));
     return bits;

@@ -38,6 +38,25 @@ bool driver_wraps(const char *name)
     return d != NULL && d->kind == DRIVER_WRAPPER;
 }
 
+bool driver_has_parent(const char *name)
+{
+    const struct driver *d = driver_find(name);
+    return d != NULL && d->kind == DRIVER_SUBPORT;
+}
+
+bool driver_has_members(const char *name)
+{
+    const struct driver *d = driver_find(name);
+    return d != NULL && d->kind == DRIVER_GROUP;
+}
+
+// A capture has no link.
+bool driver_may_join(const char *name)
+{
+    const struct driver *d = driver_find(name);
+    return d != NULL && d->kind == DRIVER_LINK && d->device != DEVICE_CAPTURE;
+}
+
 enum driver_device driver_device(const char *name)
 {
     const struct driver *d = driver_find(name);

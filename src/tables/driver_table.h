@@ -12,6 +12,8 @@
 enum driver_kind {
     DRIVER_LINK,      // a port with a link of its own
     DRIVER_WRAPPER,   // a port around another port, which `wraps` names
+    DRIVER_SUBPORT,   // a port on the link of another port, which `parent` names and which stays
+    DRIVER_GROUP,     // a port over several ports, which `members` names
     DRIVER_INTERNAL,  // only the server itself opens such ports: no configuration names the driver
 };
 
@@ -46,6 +48,8 @@ enum driver_device {
     X(pci, LINK, PCI, 8192, 1024, 1024, 1024, 0, "a NIC, by DPDK's driver for it")                 \
     X(pcap, LINK, CAPTURE, 512, 64, 0, 0, 0, "replays a capture and writes another one")           \
     X(fault, WRAPPER, NONE, 0, 0, 0, 0, 0, "wraps another port and makes faults on it")            \
+    X(vlan, SUBPORT, NONE, 0, 0, 64, 0, 0, "a VLAN on the link of another port (IEEE 802.1Q)")     \
+    X(bond, GROUP, NONE, 0, 0, 0, 0, 0, "several ports as one: active-backup, or LACP")            \
     X(loop, INTERNAL, NONE, 0, 0, 0, 0, 0, "returns every packet to its sender")
 
 struct driver {
@@ -74,6 +78,15 @@ const struct driver *driver_find(const char *name);
 
 // driver_wraps: whether a port of that driver is around another port. No such driver: false.
 bool driver_wraps(const char *name);
+
+// driver_has_parent: whether a port of that driver is on the link of another port. No such driver:
+// false.
+bool driver_has_parent(const char *name);
+
+// driver_has_members: whether a port of that driver is over several ports. driver_may_join: whether
+// it may be one of those: it has a link of its own, and tells of it. No such driver: false.
+bool driver_has_members(const char *name);
+bool driver_may_join(const char *name);
 
 // driver_device: what the device of such a port is. No such driver: DEVICE_NONE.
 enum driver_device driver_device(const char *name);

@@ -60,6 +60,10 @@ void tcp_input(struct tcp *t, const struct seg_in *s, const uint8_t *data, uint3
 void tcp_input_hashed(struct tcp *t, const struct seg_in *s, uint64_t hash, const uint8_t *data,
                       uint32_t found, struct tcp_verdict *v);
 
+// tcp_is_for_linux: whether Linux gets segments of this key if no connection owns them: the port is
+// shared with Linux, and no service listens.
+bool tcp_is_for_linux(const struct tcp *t, const struct flow_key *key);
+
 // tcp_burst: call it before the owners of a burst are looked up.
 static inline void tcp_burst(struct tcp *t)
 {

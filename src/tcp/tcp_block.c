@@ -25,6 +25,7 @@ struct tcp_config tcp_config_default(void)
         .invalid_ack_ms = 500,
         .initial_window = 10,
         .pacing_rtt_ms = 5,
+        .accept_wait_us = UINT32_MAX,
         .window_scale = 7,
         .ecn = TCP_ECN_ACCEPT,
         .black_hole_detection = true,
@@ -171,6 +172,10 @@ void tcp_free(struct tcp *t, uint32_t ix)
         sources_leave(t->sources, b->source);
         b->source = SOURCE_NONE;
         t->stats->c.sources_now = sources_now(t->sources);
+    }
+    if (likely(b->in_prefix)) {
+        prefixes_leave(t->prefixes, &b->key.remote);
+        b->in_prefix = false;
     }
     tcp_set_state(b, STEP_RELEASE);
     t->stats->c.orphans_now -= is_orphan(b);

@@ -27,6 +27,11 @@ void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint6
 bool tcp_listen_ack(struct tcp *t, int listener, const struct seg_in *s, const uint8_t *data,
                     struct tcp_verdict *v);
 
+// tcp_syn_arm: asks for a wakeup at the retry time or earlier. False: the wheel is full. A record's
+// place has at most one entry in the wheel, and it is never later than the first retry of a new
+// record. A new record in the same place can therefore use the entry of the previous one.
+bool tcp_syn_arm(struct tcp *t, uint32_t syn_ix);
+
 // tcp_syn_became: ends the live record, which was removed from the table. child: the block made of
 // it, or BLOCK_NONE.
 static inline void tcp_syn_became(struct tcp *t, uint32_t syn_ix, uint32_t child)

@@ -4,6 +4,7 @@
 // tcp_handshake_full() and tcp_segment_full(). The segment must be in order, the port must be a
 // configured one without limits for each source, and the SYN-ACK must have been sent once.
 #include "tcp/tcp_internal.h"
+#include "tcp/tcp_share.h"
 
 static_assert(TCP_SERVICE_DRAINING >> 1 == 0 && TCP_SERVICE_CLOSED >> 1 != 0,
               "is_plain() tests for TCP_SERVICE_CLOSED by a shift");
@@ -30,6 +31,9 @@ static inline bool is_plain(const struct tcp *t, const struct syn_record *r, con
     if (s->data_len > wnd)  // data beyond the window
         return false;
     if (sv->connections >= sv->connections_max)  // the service is full
+        return false;
+    if (unlikely(tcp_is_pressed(t)) &&  // its prefix or its service has its share
+        tcp_share_drop(t, r->service, &r->key.remote) != DROP_NONE)
         return false;
     if ((s->opts & SEG_OPT_TS) && time_before(s->ts_val, r->ts_recent))  // PAWS, RFC 7323 5.3 R1
         return false;
@@ -126,6 +130,7 @@ bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     fill_block(t, b, r, s, wnd);
     if (unlikely(b->generation == 0))
         t->rounds[ix]++;
+    tcp_share_enter(t, b);
     t->services[r->service].connections++;
     t->stats->c.connections_now++;
     t->stats->c.connections6_now += !ip_is_v4(&r->key.remote);

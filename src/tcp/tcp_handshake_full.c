@@ -7,6 +7,8 @@
 #include "tcp/tcp_ecn.h"
 #include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_new_flows.h"
+#include "tcp/tcp_share.h"
+#include "tcp/tcp_trace.h"
 
 enum { SYN_ACK_EVERY_US = 1000 * 1000 };
 
@@ -82,6 +84,8 @@ static void send_syn_ack(struct tcp *t, struct syn_record *r)
     if (r->sends != 0) {
         t->stats->c.synack_retransmits++;
         t->stats->c.tx_retransmits_segs++;
+        point_retransmit(t->trace,
+                         (struct trace_conn){(uint32_t)(r - t->syns), 0, TRACE_NO_SERVICE});
     }
     r->sent_us = (uint32_t)t->now.us;
     r->sends = (uint8_t)MIN(r->sends + 1, 2);
@@ -109,10 +113,7 @@ static enum drop_reason send_cookie(struct tcp *t, struct syn_record *r)
     return DROP_NONE;
 }
 
-// syn_arm: asks for a wakeup at the retry time or earlier. A record's place has at most one entry
-// in the wheel, and it is never later than the first retry of a new record. A new record in the
-// same place can therefore use the entry of the previous one.
-static bool syn_arm(struct tcp *t, uint32_t ix)
+bool tcp_syn_arm(struct tcp *t, uint32_t ix)
 {
     struct syn_record *r = &t->syns[ix];
     if (r->wheel_ms != 0)
@@ -176,7 +177,14 @@ static inline enum drop_reason refused(const struct tcp *t, int listener,
     if (sv->source_max != 0 &&
         sources_count(t->sources, source_of(&from->remote), service) >= sv->source_max)
         return DROP_source_connections;
-    return DROP_NONE;
+    return unlikely(tcp_is_pressed(t)) ? tcp_share_drop(t, service, &from->remote) : DROP_NONE;
+}
+
+// is_sources: whether a connection was refused because its source has too many. A source above its
+// limit keeps no half-open record either.
+static bool is_sources(enum drop_reason why)
+{
+    return why == DROP_source_connections || why == DROP_prefix_share;
 }
 
 // record_of: negotiates the options of a SYN. iss: our initial sequence number.
@@ -214,7 +222,7 @@ static ALWAYS_INLINE struct syn_record *keep(struct tcp *t, const struct syn_rec
     *r = *from;
     r->wheel_ms = wheel_ms;
     r->retry_at_ms = deadline(t->now.ms, t->cfg.rto_initial_ms);
-    if (!syn_arm(t, ix) || (old == FLOW_NONE && !flow_insert(t->table, hash, handle))) {
+    if (!tcp_syn_arm(t, ix) || (old == FLOW_NONE && !flow_insert(t->table, hash, handle))) {
         r->child = BLOCK_NONE;
         index_pool_put(t->syn_pool, ix);
         return NULL;
@@ -287,6 +295,7 @@ static uint32_t block_of(struct tcp *t, const struct syn_record *r, uint32_t old
         b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
         t->stats->c.sources_now = sources_now(t->sources);
     }
+    tcp_share_enter(t, b);
     return ix;
 }
 
@@ -319,12 +328,20 @@ static bool open_fast(struct tcp *t, const struct syn_record *r, const struct se
     return true;
 }
 
+// is_behind: whether the worker is so far behind that it accepts nobody new. A SYN is the cheapest
+// packet to drop: its sender tries again in a second, and nothing was done for it yet. Without this
+// the device drops packets of all connections alike, and most of the work already done is lost.
+static inline bool is_behind(const struct tcp *t)
+{
+    return unlikely(t->behind_us > t->cfg.accept_wait_us);
+}
+
 // RFC 9293 3.10.7.2, second: the SYN.
 void tcp_listen_input(struct tcp *t, int listener, const struct seg_in *s, uint64_t hash,
                       struct tcp_verdict *v)
 {
     t->stats->c.syn_received++;
-    v->drop = refused(t, listener, &s->key);
+    v->drop = is_behind(t) ? DROP_accept_wait : refused(t, listener, &s->key);
     if (v->drop != DROP_NONE)
         return;
     struct syn_record asked = record_of(t, listener, s, tcp_isn(t, &s->key)), *r = NULL;
@@ -436,7 +453,7 @@ bool tcp_listen_ack(struct tcp *t, int listener, const struct seg_in *s, const u
     r.listen = listener_place(listener);
     r.listen_life = g != NULL ? g->life : 0;
     v->drop = refused(t, listener, &s->key);
-    if (v->drop == DROP_source_connections)
+    if (is_sources(v->drop))
         tcp_reply_reset(t, s);
     if (v->drop != DROP_NONE)
         return true;
@@ -520,7 +537,7 @@ void tcp_handshake_full(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     }
     v->drop = refused(t, listener_of(r), &r->key);
     r->acked |= v->drop == DROP_listen_overflow;
-    if (v->drop == DROP_source_connections) {  // a source above its limit keeps no record either
+    if (is_sources(v->drop)) {
         tcp_reply_reset(t, s);
         syn_record_remove(t, syn_ix);
         return;
@@ -576,6 +593,6 @@ void tcp_syn_timer(struct tcp *t, uint32_t syn_ix)
         r->retries++;
         r->retry_at_ms = deadline(t->now.ms, retry_wait_ms(t, r->retries));
     }
-    if (r->live && !syn_arm(t, syn_ix))
+    if (r->live && !tcp_syn_arm(t, syn_ix))
         syn_record_remove(t, syn_ix);  // without a timer it would never be removed
 }

@@ -131,6 +131,7 @@ static void to_block(struct tcp *t, struct block *b, uint32_t ix, const struct i
         return;
     }
     v->block = ix;
+    tcp_touch(t, ix);
     if (ends_open(t, b, e)) {
         t->stats->c.icmp_opens_ended++;
         tcp_end_error(t, b, TCP_CLOSE_UNREACHABLE, e->error != 0 ? e->error : EHOSTUNREACH);

@@ -3,9 +3,16 @@
 #include "tcp/tcp_new_flows.h"
 #include "tcp/tcp_segment_fast.h"
 
-// no_owner: neither a connection nor a listener has the key (RFC 9293 3.10.7.1).
+// no_owner: neither a connection nor a listener has the key (RFC 9293 3.10.7.1). Where Linux gets
+// the segment, it still claims the RST that a segment of a connection would claim (tcp_stranger()).
 static void no_owner(struct tcp *t, const struct seg_in *s, struct tcp_verdict *v)
 {
+    if (unlikely(tcp_is_for_linux(t, &s->key))) {
+        if (!(s->flags & SEG_RST))
+            tcp_claim_reset(t, &s->key);
+        v->drop = TCP_FOR_LINUX;
+        return;
+    }
     if ((s->flags & SEG_RST) || !tcp_reply_reset(t, s))
         v->drop = DROP_tcp_no_owner;
 }
@@ -110,6 +117,12 @@ static int listener_at(const struct tcp *t, const struct flow_key *key)
     const uint16_t at =
         tcp_listen_find(t->listens, key->local_port, local, ip_is_v4(&key->remote), device);
     return at == TCP_LISTEN_NONE ? -1 : t->listens->at[at - 1].service | (int)at << 8;
+}
+
+bool tcp_is_for_linux(const struct tcp *t, const struct flow_key *key)
+{
+    return t->linux_lanes != 0 && (t->linux_lanes >> t->lanes.of_local[key->local_ix] & 1) != 0 &&
+           listener_at(t, key) < 0;
 }
 
 // listens: whether a SYN would be answered by a SYN-ACK.

@@ -12,6 +12,20 @@ void tcp_lanes_init(struct tcp *t, const uint8_t *of_local, uint32_t count)
         l->at[i].head = l->at[i].tail = BLOCK_NONE;
 }
 
+void tcp_lanes_mss(struct tcp *t, const uint16_t *mss, const uint16_t *mss6)
+{
+    struct tcp_lanes *l = &t->lanes;
+    t->cfg.mss = t->cfg.mss6 = 0;
+    l->sized = false;
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->mss[i] = mss[i];
+        l->mss6[i] = mss6[i];
+        l->sized |= mss[i] != mss[0] || mss6[i] != mss6[0];
+        t->cfg.mss = MAX(t->cfg.mss, mss[i]);
+        t->cfg.mss6 = MAX(t->cfg.mss6, mss6[i]);
+    }
+}
+
 void tcp_lanes_begin(struct tcp *t, const uint32_t *room)
 {
     struct tcp_lanes *l = &t->lanes;
@@ -100,8 +114,10 @@ void tcp_lanes_sort(struct tcp *t)
 static void output(struct tcp *t, uint32_t ix)
 {
     t->n_dirty--;
+    tcp_touch(t, ix);
     if (tcp_output(t, ix))
         tcp_dirty(t, ix);
+    tcp_touch(t, BLOCK_NONE);
 }
 
 // left: how many segments the turn can still send. A large segment has reduced out_room by the

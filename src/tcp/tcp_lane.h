@@ -36,11 +36,17 @@ struct tcp_lanes {
     uint32_t held;     // of them free blocks
     uint32_t next;     // the lane that is first in this turn
     struct tcp_lane at[TCP_LANES_MAX];
+    bool sized;                                        // the lanes differ in the next two
+    uint16_t mss[TCP_LANES_MAX], mss6[TCP_LANES_MAX];  // largest payload of a segment
 };
 
 // tcp_lanes_init: sets up `count` lanes, at most TCP_LANES_MAX. of_local belongs to the caller and
 // stays valid.
 void tcp_lanes_init(struct tcp *t, const uint8_t *of_local, uint32_t count);
+
+// tcp_lanes_mss: sets the largest payload of a segment over IPv4 and IPv6 of all lanes, and of
+// cfg.mss and cfg.mss6, which are the largest of any lane.
+void tcp_lanes_mss(struct tcp *t, const uint16_t *mss, const uint16_t *mss6);
 
 // tcp_lanes_begin: begins a turn in which lane i accepts room[i] segments. Sets out_room.
 void tcp_lanes_begin(struct tcp *t, const uint32_t *room);

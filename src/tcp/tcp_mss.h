@@ -6,7 +6,12 @@
 // tcp_local_mss: the MSS that we announce to the peer. tcp_block_mss: on this connection.
 static inline uint16_t tcp_local_mss(const struct tcp *t, const struct flow_key *key)
 {
-    return ip_is_v4(&key->remote) ? t->cfg.mss : t->cfg.mss6;
+    const bool v4 = ip_is_v4(&key->remote);
+    const uint16_t most = v4 ? t->cfg.mss : t->cfg.mss6;
+    if (likely(!t->lanes.sized))
+        return most;
+    const uint8_t lane = t->lanes.of_local[key->local_ix];
+    return MIN(most, v4 ? t->lanes.mss[lane] : t->lanes.mss6[lane]);
 }
 
 static inline uint16_t tcp_block_mss(const struct tcp *t, const struct block *b)

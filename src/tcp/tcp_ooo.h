@@ -73,11 +73,14 @@ void tcp_ooo_drop(struct tcp *t, struct ext *e);
 
 // ooo_room: whether e, the record of block b, may use `need` more buffers; other connections may
 // have to free theirs. ooo_charge: counts `bufs` more buffers of e, or fewer if negative.
-// ooo_begin: e gets a table, counted. ooo_end: e holds nothing; its pages were freed. ooo_refresh:
-// e becomes the youngest of its source. ooo_heaviest: the source with the most buffers.
+// ooo_begin: e gets a table, counted. ooo_adopt: counts the queue of e, the record of block b,
+// which an earlier process left (tcp_adopt.h). ooo_end: e holds nothing; its pages were freed.
+// ooo_refresh: e becomes the youngest of its source. ooo_heaviest: the source with the most
+// buffers.
 bool ooo_room(struct tcp *t, const struct block *b, struct ext *e, uint32_t need);
 void ooo_charge(struct tcp *t, struct ext *e, int32_t bufs);
 void ooo_begin(struct tcp *t, const struct block *b, struct ext *e);
+void ooo_adopt(struct tcp *t, const struct block *b, struct ext *e);
 void ooo_end(struct tcp *t, struct ext *e);
 void ooo_refresh(struct tcp *t, struct ext *e);
 

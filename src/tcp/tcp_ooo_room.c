@@ -74,6 +74,15 @@ void ooo_begin(struct tcp *t, const struct block *b, struct ext *e)
     ooo_charge(t, e, 1);
 }
 
+void ooo_adopt(struct tcp *t, const struct block *b, struct ext *e)
+{
+    const uint32_t bufs = e->ooo_bufs;
+    e->hold.block = (uint32_t)(b - t->blocks);
+    link_last(t, e);
+    e->ooo_bufs = 0;
+    ooo_charge(t, e, (int32_t)bufs);
+}
+
 void ooo_end(struct tcp *t, struct ext *e)
 {
     DCHECK(e->ooo_head == BUF_NONE && e->ooo_bufs == 1);

@@ -5,13 +5,14 @@
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_pace.h"
 #include "tcp/tcp_sack.h"
+#include "tcp/tcp_trace.h"
 #include "tcp/tcp_tune.h"
 #include "wire/proto.h"
 
 struct seg_out *tcp_out_slot(struct tcp *t, uint16_t local_ix)
 {
     if (unlikely(tcp_room(t, local_ix) == 0)) {
-        t->stats->drops[DROP_reply_room]++;
+        stat_drop(t->stats, DROP_reply_room, 1);
         return NULL;
     }
     return &t->out[t->n_out++];
@@ -199,6 +200,54 @@ static uint32_t gather(const struct tcp *t, struct seg_out *o, uint32_t *cur, ui
     return got;
 }
 
+// gather_more: continues a gather() of `got` bytes from seq on, which began in buffer `ix` and
+// found no more room in two ranges: puts what follows the first range into `pieces`. Returns the
+// number of bytes in all ranges; at most len.
+static NOINLINE uint32_t gather_more(const struct tcp *t, struct seg_out *o, uint32_t ix,
+                                     uint32_t got, uint32_t len, struct seg_piece *pieces)
+{
+    const struct buf *bufs = t->bufs.bufs;
+    unsigned n = 1;
+    pieces[0] = (struct seg_piece){o->data[1], o->data_len[1]};
+    ix = bufs[bufs[ix].next].next;
+    while (ix != BUF_NONE && got != len && n < SEG_PIECES_MAX) {
+        const struct buf *f = &bufs[ix];
+        pieces[n++] = (struct seg_piece){f->at, MIN(len - got, f->len)};
+        got += pieces[n - 1].len;
+        if (got != len && f->ends_record) {
+            o->flags |= SEG_PSH;
+            break;
+        }
+        ix = f->next;
+    }
+    if (n < SEG_PIECES_MAX)
+        pieces[n].len = 0;
+    o->data[1] = (const uint8_t *)pieces;
+    o->data_len[1] = (uint16_t)(got - o->data_len[0]);
+    o->opts |= SEG_OPT_PIECES;
+    return got;
+}
+
+// ends_short: whether gather() of len bytes ended, after `got`, for want of ranges, and the segment
+// is longer than any that two buffers need.
+static inline bool ends_short(const struct tcp *t, const struct seg_out *o, uint32_t got,
+                              uint32_t len)
+{
+    return unlikely(len > SEG_WHOLE_MAX) && got != len && !(o->flags & SEG_PSH) &&
+           t->pieces_out != NULL;
+}
+
+// gather_segment: gather() for the segment o of t->out, with as many ranges as a jumbo frame needs.
+static inline uint32_t gather_segment(const struct tcp *t, struct seg_out *o, uint32_t *cur,
+                                      uint32_t seq, uint32_t len)
+{
+    const uint32_t got = gather(t, o, cur, seq, len);
+    if (unlikely(len > SEG_WHOLE_MAX))
+        o->mss = 0;  // it is no large one
+    return ends_short(t, o, got, len) ? gather_more(t, o, *cur, got, len, t->pieces_out[o - t->out])
+                                      : got;
+}
+
 static inline bool has_room(struct tcp *t, const struct block *b)
 {
     return tcp_room(t, b->key.local_ix) != 0;
@@ -207,6 +256,7 @@ static inline bool has_room(struct tcp *t, const struct block *b)
 static void sent_again(struct tcp *t, const struct block *b)
 {
     t->stats->c.tx_retransmits_segs++;
+    point_retransmit(t->trace, tcp_traced(t, b));
     if (b->flags & BF_EXT)
         t->exts[b->ext].sockopts.total_retrans++;
 }
@@ -349,7 +399,7 @@ static inline bool one_segment(struct tcp *t, struct block *b, uint32_t extra)
         const bool many = b->snd_head != b->snd_tail;
         if (many)
             cur = b->snd_cur;
-        const uint32_t got = gather(t, o, &cur, b->snd_nxt, len);
+        const uint32_t got = gather_segment(t, o, &cur, b->snd_nxt, len);
         if (many)
             b->snd_cur = cur;
         fin = fin && got == len;
@@ -385,9 +435,6 @@ bool tcp_send_next(struct tcp *t, struct block *b, uint32_t extra)
     return one_segment(t, b, extra);
 }
 
-static_assert(TCP_OUT_BLOCK_MAX * SEG_WHOLE_MAX <= 65536,
-              "a large segment must fit in one IP packet: its parts are below SEG_WHOLE_MAX");
-
 // large_segment: joins at most `most` full segments of new data into a large one. Returns their
 // number, which counts against the room of the turn, or 0 if there are too few.
 static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned most)
@@ -397,13 +444,14 @@ static NOINLINE unsigned large_segment(struct tcp *t, struct block *b, unsigned 
         !seq_lt(b->snd_nxt, b->snd_end) || (b->agreed & BA_CWR))  // CWR is sent on one segment only
         return 0;
     const bool many = b->snd_head != b->snd_tail;
-    uint32_t n = MIN(b->snd_end - b->snd_nxt, window - flight) / b->mss;
+    const uint32_t may = MIN(b->snd_end - b->snd_nxt, window - flight);
+    uint32_t n = MIN(may, (uint32_t)SEG_LARGE_MAX) / b->mss;
     uint32_t cur = many ? b->snd_cur : b->snd_head;
     struct seg_out found = {.data_len = {0, 0}};
     n = MIN(MIN(n, most), tcp_room(t, b->key.local_ix));
     n = gather(t, &found, &cur, b->snd_nxt, n * b->mss) / b->mss;
     const uint32_t len = n * b->mss;
-    if (len <= SEG_WHOLE_MAX)
+    if (len <= SEG_WHOLE_MAX || n < 2)
         return 0;
     const bool last = b->snd_nxt + len == b->snd_end;
     struct seg_out *o = &t->out[t->n_out++];
@@ -470,6 +518,8 @@ static inline bool output_fast(struct tcp *t, struct block *b, uint32_t ix)
         const struct buf *f = &t->bufs.bufs[b->snd_head];
         o->data[0] = f->at + (b->snd_nxt - f->seq);
         o->data_len[0] = (uint16_t)len;
+        if (unlikely(len > SEG_WHOLE_MAX))
+            o->mss = 0;  // it is no large one
         o->flags |= SEG_PSH;
     }
     if (unlikely(b->agreed & BA_ECN)) {
@@ -643,11 +693,13 @@ void tcp_output_dirty(struct tcp *t)
         if (t->dirty_head == BLOCK_NONE)
             t->dirty_tail = BLOCK_NONE;
         t->n_dirty--;
+        tcp_touch(t, ix);
         if (tcp_output(t, ix))
             tcp_dirty(t, ix);
         if (ix == last)
             break;
     }
+    tcp_touch(t, BLOCK_NONE);
 }
 
 uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
@@ -660,7 +712,7 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
     uint32_t got = 0;
     if (bytes != 0) {
         uint32_t cur = tcp_seek(t, b, seq);
-        got = gather(t, o, &cur, seq, bytes);
+        got = gather_segment(t, o, &cur, seq, bytes);
         if (seq + got == b->snd_end)
             o->flags |= SEG_PSH;
     }
@@ -675,12 +727,16 @@ uint32_t tcp_resend(struct tcp *t, struct block *b, uint32_t seq, uint32_t end)
 
 uint32_t tcp_last_part(const struct tcp *t, const struct block *b, uint32_t from, uint32_t end)
 {
-    struct seg_out part = {.flags = 0};
+    struct seg_piece pieces[SEG_PIECES_MAX];
+    struct seg_out part;
     if (from == end || seq_leq(t->bufs.bufs[b->snd_tail].seq, from))
         return from;
     uint32_t cur = tcp_seek(t, b, from);
     for (;;) {
-        const uint32_t got = gather(t, &part, &cur, from, end - from);
+        part.flags = 0;
+        uint32_t got = gather(t, &part, &cur, from, end - from);
+        if (ends_short(t, &part, got, end - from))
+            got = gather_more(t, &part, cur, got, end - from, pieces);
         if (got == end - from)
             return from;
         from += got;

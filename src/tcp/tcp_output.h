@@ -24,6 +24,17 @@ static inline void tcp_dirty(struct tcp *t, uint32_t ix)
     tcp_dirty_block(t, &t->blocks[ix], ix);
 }
 
+// tcp_touch: from now on this turn works on block ix, until the next call; BLOCK_NONE: on none. A
+// process that adopts connections refuses that one if this process ends meanwhile (tcp_adopt.h):
+// the stores of the work come after this one, because x86 keeps their order, and the compiler has
+// to.
+static inline void tcp_touch(struct tcp *t, uint32_t ix)
+{
+    __asm__ volatile("" ::: "memory");
+    t->touched = ix;
+    __asm__ volatile("" ::: "memory");
+}
+
 // tcp_window_update: after data was consumed: marks the block dirty if the window has opened enough
 // for a segment (RFC 9293 3.8.6.2.2).
 void tcp_window_update(struct tcp *t, uint32_t ix);

@@ -13,11 +13,6 @@ void tcp_time_wait_init(struct tcp *t, void *mem4, uint32_t n4, void *mem6, uint
     t->tw6 = (struct time_wait_ring){mem6, sizeof(struct time_wait6), n6, 0, 0};
 }
 
-static struct flow_key key_of(const struct time_wait *w)
-{
-    return (struct flow_key){time_wait_remote(w), w->local_ix, 0, w->remote_port, w->local_port};
-}
-
 static struct time_wait_ring *ring_of(struct tcp *t, uint32_t handle)
 {
     return flow_index_kind(handle) == FLOW_TIME_WAIT ? &t->tw4 : &t->tw6;
@@ -39,7 +34,7 @@ static void pop(struct tcp *t, struct time_wait_ring *g)
 {
     struct time_wait *w = time_wait_at(g, g->head);
     if (w->live) {
-        const struct flow_key key = key_of(w);
+        const struct flow_key key = time_wait_key(w);
         CHECK(flow_remove(t->table, flow_hash(t->table, &key), handle_of(w, g->head)));
         end_record(t, w);
     }
@@ -117,7 +112,7 @@ static void to_young_end(struct tcp *t, struct time_wait_ring *g)
     struct time_wait *young = time_wait_at(g, to);
     memcpy(young, &old, g->record_bytes);
     record_live(&young->live, true);
-    const struct flow_key key = key_of(young);
+    const struct flow_key key = time_wait_key(young);
     CHECK(flow_replace(t->table, flow_hash(t->table, &key), handle_of(young, from),
                        handle_of(young, to)));
 }
@@ -127,7 +122,7 @@ static bool send_ack(struct tcp *t, const struct time_wait *w)
     struct seg_out *o = tcp_out_slot(t, w->local_ix);
     if (o == NULL)
         return false;
-    *o = (struct seg_out){.key = key_of(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
+    *o = (struct seg_out){.key = time_wait_key(w), .seq = w->snd_nxt, .ack = w->rcv_nxt};
     o->wnd = w->wnd;
     o->flags = SEG_ACK;
     if (w->has_ts) {
@@ -187,7 +182,7 @@ static bool is_ended_by(const struct tcp *t, const struct time_wait *w, const st
 
 static void reset_received(struct tcp *t, uint32_t handle, struct time_wait *w)
 {
-    const struct flow_key key = key_of(w);
+    const struct flow_key key = time_wait_key(w);
     CHECK(flow_remove(t->table, flow_hash(t->table, &key), handle));
     end_record(t, w);
     t->stats->c.time_wait_reset++;
@@ -262,7 +257,7 @@ static unsigned fetch_expired(const struct tcp *t, const struct time_wait_ring *
         const struct time_wait *w = time_wait_at(g, at);
         if (!is_done(t, w))
             break;
-        const struct flow_key key = key_of(w);
+        const struct flow_key key = time_wait_key(w);
         flow_prefetch(t->table, flow_hash(t->table, &key));
         at = at + 1 == g->capacity ? 0 : at + 1;
     }

@@ -9,6 +9,11 @@ static inline struct time_wait *time_wait_at(const struct time_wait_ring *g, uin
     return (struct time_wait *)(void *)(g->records + (size_t)ix * g->record_bytes);
 }
 
+static inline struct flow_key time_wait_key(const struct time_wait *w)
+{
+    return (struct flow_key){time_wait_remote(w), w->local_ix, 0, w->remote_port, w->local_port};
+}
+
 // tcp_time_wait_yields: whether a new connection may replace the record `handle`: a TIME-WAIT
 // record with timestamps, by which old segments are recognized (RFC 6191 2). *isn is then beyond
 // its sequence numbers. tcp_time_wait_yield: ends that record.

@@ -7,6 +7,7 @@
 #include "tcp/tcp_ooo.h"
 #include "tcp/tcp_sack.h"
 #include "tcp/tcp_shed.h"
+#include "tcp/tcp_trace.h"
 
 // tcp_starved: a send was refused for lack of buffers, and nothing in flight will cause an
 // acknowledgment that reports room. After a shutdown the application sends no more.
@@ -374,7 +375,9 @@ static void came_out(const struct tcp *t, struct block *b, enum tcp_wake wake)
 uint16_t tcp_timer(struct tcp *t, uint32_t ix, enum tcp_wake wake)
 {
     struct block *b = &t->blocks[ix];
+    tcp_touch(t, ix);
     t->stats->c.timers_fired++;
+    point_timer(t->trace, tcp_traced(t, b), (uint8_t)wake);
     came_out(t, b, wake);
     if (b->rto_at_ms == 0 && !(b->flags & BF_DELACK_ARMED))
         xmit_clear(t, ix);

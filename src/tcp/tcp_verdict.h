@@ -26,6 +26,9 @@ struct tcp_verdict {
     uint16_t drop;    // enum drop_reason; DROP_NONE: delivered, kept or answered
 };
 
+// TCP_FOR_LINUX: in place of a drop reason: nobody owns the segment, and Linux gets it.
+enum { TCP_FOR_LINUX = DROP_COUNT };
+
 // tcp_delivered: whether the segment was delivered to a connection.
 static inline bool tcp_delivered(const struct tcp_verdict *v)
 {

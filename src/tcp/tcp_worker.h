@@ -7,6 +7,7 @@
 #include "base/toeplitz.h"
 #include "flow/addr_hash.h"
 #include "flow/flow_table.h"
+#include "flow/prefixes.h"
 #include "flow/sources.h"
 #include "flow/wheel.h"
 #include "mem/block.h"
@@ -90,8 +91,10 @@ struct tcp {
     struct buf_pool bufs;
     struct core_stats *stats;
     struct clock_now now;
+    uint32_t behind_us;  // how long what this turn received has waited, at most (worker/loop.c)
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_dirty;                 // blocks in it
+    uint32_t touched;  // the block that an event, timer or output works on (tcp_touch())
     // A filter of the entries added to the table since tcp_burst(): no bit, no entry
     // (tcp_new_flows.h).
     uint64_t new_flows[TCP_NEW_FLOWS_WORDS];
@@ -101,6 +104,8 @@ struct tcp {
     // `out`.
     const struct seq_range (*sacks_in)[SEG_SACK_MAX];
     struct seq_range (*sacks_out)[SEG_SACK_MAX];
+    // Data of segments in more than two buffers, by their place in `out`; NULL: none has more.
+    struct seg_piece (*pieces_out)[SEG_PIECES_MAX];
 
     // By block: how often its generation wrapped. With it, 48 bits count the lives of a block.
     // Written once in 65,536 lives, read for handles only.
@@ -135,13 +140,15 @@ struct tcp {
     struct tcp_service services[TCP_SERVICES_MAX];
     uint32_t rcv_limits[TCP_SERVICES_MAX * (TCP_GROWN_MAX + 1)];  // by window_class
     struct sources *sources;        // NULL: no service has a source_max
+    struct prefixes *prefixes;      // NULL: prefixes have no share
     struct listen_table *listens;   // NULL: no service listens at run time
     const struct tcp_homes *homes;  // NULL: one worker
     struct limit resets;            // RSTs to strangers
     // By local_ix: the local_ix by which listeners know its address. NULL: each address exists
     // once.
     const uint16_t *same;
-    struct tcp_lanes lanes;  // room for output by port
+    struct trace_ring *trace;  // NULL: the worker is not traced (stat/trace_ring.h)
+    struct tcp_lanes lanes;    // room for output by port
     // tcp_view_begin() does not copy the fields from here on.
     struct ooo_holders ooo_of[TCP_OOO_SOURCES];  // by source
     uint32_t ooo_bufs;                           // buffers with out-of-order data
@@ -150,4 +157,5 @@ struct tcp {
     // as its place among the sources below that node, so that an all-zero tree has no holders.
     uint16_t ooo_most[TCP_OOO_SOURCES];
     struct tcp_shed shed;
+    uint32_t linux_lanes;  // bit p: Linux gets the segments of port p that nobody owns here
 };

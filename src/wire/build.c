@@ -74,9 +74,34 @@ uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s)
     return (uint32_t)(o - opt);
 }
 
+static const struct seg_piece *pieces_of(const struct seg_out *s)
+{
+    return (const struct seg_piece *)(const void *)s->data[1];
+}
+
+void wire_copy_second(uint8_t *to, const struct seg_out *s)
+{
+    if (!(s->opts & SEG_OPT_PIECES)) {
+        memcpy(to, s->data[1], s->data_len[1]);
+        return;
+    }
+    const struct seg_piece *p = pieces_of(s);
+    for (uint32_t i = 0; i < SEG_PIECES_MAX && p[i].len != 0; to += p[i++].len)
+        memcpy(to, p[i].at, p[i].len);
+}
+
 uint64_t wire_put_two_ranges(uint64_t sum, uint8_t *to, const struct seg_out *s)
 {
     sum = cksum_copy(sum, to, s->data[0], s->data_len[0]);
+    if (s->opts & SEG_OPT_PIECES) {
+        uint32_t at = s->data_len[0];
+        const struct seg_piece *p = pieces_of(s);
+        for (uint32_t i = 0; i < SEG_PIECES_MAX && p[i].len != 0; at += p[i++].len) {
+            const uint64_t one = cksum_copy(0, to + at, p[i].at, p[i].len);
+            sum = cksum_plus(sum, at & 1 ? cksum_odd(one) : one);
+        }
+        return sum;
+    }
     uint64_t second = cksum_copy(0, to + s->data_len[0], s->data[1], s->data_len[1]);
     return cksum_plus(sum, s->data_len[0] & 1 ? cksum_odd(second) : second);
 }

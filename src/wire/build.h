@@ -55,7 +55,7 @@ static inline void wire_put_ip4(uint8_t *ip, uint32_t src_raw, uint32_t dst_raw,
 // blocks. Returns their bytes, at most TCP_OPTIONS_MAX.
 uint32_t wire_put_tcp_options(uint8_t *opt, const struct seg_out *s);
 
-// wire_has_other_options: whether s has an option other than the timestamp.
+// wire_has_other_options: whether s has an option other than the timestamp, or several pieces.
 static inline bool wire_has_other_options(const struct seg_out *s)
 {
     return (s->opts & ~SEG_OPT_TS) != 0;
@@ -92,13 +92,15 @@ static inline uint64_t wire_put_payload(uint64_t sum, uint8_t *to, const struct 
     return cksum_copy(sum, to, s->data[0], s->data_len[0]);
 }
 
-// wire_copy_payload: copies the data without a sum.
+// wire_copy_payload: copies the data without a sum. wire_copy_second: its part after data[0].
+void wire_copy_second(uint8_t *to, const struct seg_out *s);
+
 static inline void wire_copy_payload(uint8_t *to, const struct seg_out *s)
 {
     if (s->data_len[0] != 0)
         memcpy(to, s->data[0], s->data_len[0]);
     if (unlikely(s->data_len[1] != 0))
-        memcpy(to + s->data_len[0], s->data[1], s->data_len[1]);
+        wire_copy_second(to + s->data_len[0], s);
 }
 
 enum wire_options { WIRE_PLAIN, WIRE_TS, WIRE_ANY };  // none; the timestamp only; any

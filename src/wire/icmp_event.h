@@ -14,8 +14,9 @@ enum icmp_kind {
 // before it acts (RFC 5927).
 struct icmp_event {
     struct flow_key key;
-    uint32_t seq;   // of the quoted segment
-    uint16_t mtu;   // with ICMP_TOO_BIG: the reported MTU; 0: none (RFC 1191 5)
-    uint8_t kind;   // enum icmp_kind
-    uint8_t error;  // errno; 0: none
+    uint32_t seq;     // of the quoted segment
+    uint16_t pkt_ix;  // of the message in its burst
+    uint16_t mtu;     // with ICMP_TOO_BIG: the reported MTU; 0: none (RFC 1191 5)
+    uint8_t kind;     // enum icmp_kind
+    uint8_t error;    // errno; 0: none
 };

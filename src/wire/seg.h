@@ -25,6 +25,7 @@ enum seg_opt {          // which options are present
     SEG_OPT_SACK = 0x10,
     SEG_OPT_IP = 0x20,         // not a TCP option: seg_out.ttl and may_split are valid
     SEG_OPT_FAST_OPEN = 0x40,  // RFC 7413; on a SYN, stored in the SACK fields
+    SEG_OPT_PIECES = 0x80,     // not a TCP option: seg_out.data[1] is several ranges
 };
 
 enum { SEG_SACK_MAX = 4 };  // SACK blocks of one segment: what 40 bytes of options hold
@@ -67,12 +68,23 @@ static_assert(offsetof(struct seg_in, opts) - offsetof(struct seg_in, pkt_ix) ==
                   offsetof(struct seg_in, urg) - offsetof(struct seg_in, pkt_ix) == 6,
               "eight bytes written at once (wire_parse_tcp4_fast)");
 
-// A segment with more bytes of data than this is a large one, more than any packet holds.
-// net_output() or the port splits it into segments of mss bytes; the last may be shorter.
-enum { SEG_WHOLE_MAX = 2048 };
+// A segment with more bytes of data than SEG_WHOLE_MAX and than `mss` is a large one: net_output()
+// or the port splits it into segments of mss bytes; the last may be shorter. It has at most
+// SEG_LARGE_MAX bytes, which fit in one IP packet.
+enum { SEG_WHOLE_MAX = 2048, SEG_LARGE_MAX = 63 << 10 };
+
+// seg_piece: a range of memory. What six buffers hold is at least a segment of a jumbo frame.
+enum { SEG_PIECES_MAX = 5 };
+
+struct seg_piece {
+    const uint8_t *at;
+    uint32_t len;  // 0: none
+};
 
 // seg_out: one segment to send. data[] names up to two ranges of memory that are copied after the
-// headers. They and sack stay valid until net_output() returns.
+// headers. With SEG_OPT_PIECES, which a large segment does not have, data[1] is an array of
+// SEG_PIECES_MAX seg_piece, and data_len[1] the sum of their lengths. All of them and sack stay
+// valid until net_output() returns.
 struct seg_out {
     struct flow_key key;
     uint32_t seq;
@@ -83,7 +95,9 @@ struct seg_out {
     uint16_t data_len[2];
     uint32_t ts_val, ts_ecr;  // with SEG_OPT_TS
     const uint8_t *data[2];
-    uint16_t mss;  // with SEG_OPT_MSS; of a large segment: bytes of each part
+    // With SEG_OPT_MSS. With more than SEG_WHOLE_MAX bytes of data: bytes of each part of a large
+    // segment; 0: it is none.
+    uint16_t mss;
     uint8_t opts;  // options to write, in Linux's order
     uint8_t wscale;
     uint8_t tos;

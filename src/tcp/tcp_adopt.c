@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tcp/tcp_adopt.h"
+
+#include "tcp/tcp_adopt_judge.h"
+#include "tcp/tcp_cc.h"
+#include "tcp/tcp_fast_open.h"
+#include "tcp/tcp_flight.h"
+#include "tcp/tcp_ooo.h"
+
+const char *tcp_refusal_name(enum tcp_refusal r)
+{
+#define NAME(name, help) #name,
+    static const char *const names[] = {"adopted", TCP_REFUSALS(NAME)};
+#undef NAME
+    return names[r];
+}
+
+const char *tcp_refusal_help(enum tcp_refusal r)
+{
+#define HELP(name, help) help,
+    static const char *const helps[] = {"adopted", TCP_REFUSALS(HELP)};
+#undef HELP
+    return helps[r];
+}
+
+// ---- pass 1: blocks
+
+// detach: what the earlier process had in its wheel and lists is not there any more.
+static void detach(struct block *b)
+{
+    b->wheel_xmit_ms = b->wheel_slow_ms = b->wheel_movable = 0;
+    b->dirty_next = BLOCK_NONE;
+    b->source = SOURCE_NONE;
+}
+
+// free_block: makes the block one that never had a connection, except for its generation, so that
+// handles of the earlier one stay stale.
+static void free_block(struct block *b)
+{
+    const uint16_t generation = b->generation;
+    *b = (struct block){.generation = generation, .dirty_next = BLOCK_NONE};
+}
+
+// has_owner: whether a connection or record with this key was adopted before.
+static bool has_owner(const struct tcp *t, const struct flow_key *key)
+{
+    return tcp_owner(t, key) != FLOW_NONE;
+}
+
+// has_room: a connection by Fast Open is one of a limited number until its handshake is complete.
+static bool has_room(const struct tcp *t, const struct block *b)
+{
+    const struct tcp_service *sv = &t->services[b->service];
+    return !tcp_is_pending(b) || sv->fast_open_now < sv->fast_open;
+}
+
+static enum tcp_refusal enter_table(struct tcp *t, const struct block *b, uint32_t ix)
+{
+    if (b->key.zero == BLOCK_HAS_NO_ENTRY)
+        return TCP_ADOPTED;
+    if (has_owner(t, &b->key))
+        return TCP_REFUSED_KEY;
+    return has_room(t, b) &&
+                   flow_insert(t->table, flow_hash(t->table, &b->key), flow_index(FLOW_BLOCK, ix))
+               ? TCP_ADOPTED
+               : TCP_REFUSED_ROOM;
+}
+
+static void count_ext(struct tcp *t, const struct block *b)
+{
+    struct ext *e = &t->exts[b->ext];
+    e->hold.source = tcp_source_place(t, &b->key.remote);
+    t->ooo_of[e->hold.source].exts++;
+    t->stats->c.ext_records_now++;
+    if (e->ooo_head != BUF_NONE)
+        ooo_adopt(t, b, e);
+}
+
+static void count_flight(struct tcp *t, const struct block *b)
+{
+    if (b->flight & FLIGHT_LARGE)
+        t->stats->c.flight_logs_large_now++;
+    else
+        t->stats->c.flight_logs_now++;
+}
+
+static void count_source(struct tcp *t, struct block *b)
+{
+    if (t->sources == NULL || t->services[b->service].source_max == 0)
+        return;
+    b->source = sources_enter(t->sources, source_of(&b->key.remote), b->service);
+    t->stats->c.sources_now = sources_now(t->sources);
+}
+
+// count_prefix: in_prefix says that a peer opened the connection, whatever process it was.
+static void count_prefix(struct tcp *t, struct block *b)
+{
+    if (t->prefixes == NULL)
+        b->in_prefix = false;
+    else if (b->in_prefix)
+        prefixes_enter(t->prefixes, &b->key.remote);
+}
+
+static void count_block(struct tcp *t, struct block *b)
+{
+    struct core_counters *c = &t->stats->c;
+    t->services[b->service].connections++;
+    t->services[b->service].fast_open_now += tcp_is_pending(b);
+    c->connections_now++;
+    c->connections6_now += !ip_is_v4(&b->key.remote);
+    c->established_now += b->state == TCP_ESTABLISHED || b->state == TCP_CLOSE_WAIT;
+    c->orphans_now += is_orphan(b);
+    count_source(t, b);
+    count_prefix(t, b);
+    if (b->flags & BF_EXT)
+        count_ext(t, b);
+    if (b->has_flight)
+        count_flight(t, b);
+}
+
+static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix)
+{
+    struct tcp *t = j->t;
+    struct block *b = &t->blocks[ix];
+    enum tcp_refusal why = tcp_judge_block(j, ix);
+    if (why != TCP_ADOPTED)
+        return why;
+    why = enter_table(t, b, ix);
+    if (why != TCP_ADOPTED) {
+        tcp_judge_release(j, ix);
+        return why;
+    }
+    detach(b);
+    count_block(t, b);
+    return TCP_ADOPTED;
+}
+
+bool tcp_adopt_drop(struct block *b)
+{
+    const bool was = b->state != TCP_FREE;
+    free_block(b);
+    return was;
+}
+
+static void adopt_blocks(struct tcp_judge *j, struct tcp_adopted *out)
+{
+    struct tcp *t = j->t;
+    for (uint32_t ix = 0; ix < t->block_pool->count; ix++) {
+        struct block *b = &t->blocks[ix];
+        const enum tcp_refusal why = b->state == TCP_FREE ? TCP_REFUSAL_COUNT : adopt_block(j, ix);
+        if (why != TCP_ADOPTED)
+            free_block(b);
+        out->connections += why == TCP_ADOPTED;
+        if (why != TCP_ADOPTED && why != TCP_REFUSAL_COUNT)
+            out->refused[why]++;
+    }
+}
+
+// ---- pass 1: records
+
+static bool adopt_half_open(struct tcp_judge *j, uint32_t ix)
+{
+    struct tcp *t = j->t;
+    struct syn_record *r = &t->syns[ix];
+    if (!tcp_judge_half_open(j, r) || has_owner(t, &r->key) ||
+        !flow_insert(t->table, flow_hash(t->table, &r->key), flow_index(FLOW_SYN, ix)))
+        return false;
+    if (!tcp_syn_arm(t, ix)) {
+        flow_remove(t->table, flow_hash(t->table, &r->key), flow_index(FLOW_SYN, ix));
+        return false;
+    }
+    struct listening *g = listening_of(t, r);
+    if (g != NULL)
+        g->half_open++;
+    t->stats->c.syn_records_now++;
+    return true;
+}
+
+static void adopt_half_open_all(struct tcp_judge *j, struct tcp_adopted *out)
+{
+    struct tcp *t = j->t;
+    for (uint32_t i = 0; t->listens != NULL && i < TCP_LISTENINGS_MAX; i++)
+        t->listens->at[i].half_open = 0;
+    for (uint32_t ix = 0; ix < t->syn_pool->count; ix++) {
+        struct syn_record *r = &t->syns[ix];
+        const bool was_live = r->live != 0;
+        r->wheel_ms = 0;
+        if (was_live && adopt_half_open(j, ix)) {
+            out->half_open++;
+            continue;
+        }
+        out->records_refused += was_live;
+        *r = (struct syn_record){.child = BLOCK_NONE};
+    }
+}
+
+static void adopt_ring(struct tcp_judge *j, struct time_wait_ring *g, enum flow_kind kind,
+                       struct tcp_adopted *out)
+{
+    struct tcp *t = j->t;
+    if (g->head >= MAX(g->capacity, 1u) || g->used > g->capacity)
+        g->head = g->used = 0;
+    for (uint32_t i = 0; i < g->capacity; i++) {
+        const uint32_t ix = (uint32_t)(((uint64_t)g->head + i) % g->capacity);
+        struct time_wait *w = time_wait_at(g, ix);
+        if (!w->live)
+            continue;
+        const struct flow_key key = time_wait_key(w);
+        if (i < g->used && tcp_judge_time_wait(j, w, kind == FLOW_TIME_WAIT6) &&
+            !has_owner(t, &key) &&
+            flow_insert(t->table, flow_hash(t->table, &key), flow_index(kind, ix))) {
+            t->stats->c.time_wait_now++;
+            out->time_wait++;
+        } else {
+            record_live(&w->live, false);
+            out->records_refused++;
+        }
+    }
+}
+
+// ---- pass 2: free lists
+
+static bool is_held(const uint64_t *bits, uint32_t ix)
+{
+    return bits[ix / 64] >> ix % 64 & 1;
+}
+
+static bool is_block_held(const struct tcp *t, uint32_t ix)
+{
+    return t->blocks[ix].state != TCP_FREE;
+}
+
+// fill_pool: the pool of what `held` has no bit for; the lowest index is returned first.
+static void fill_pool(struct index_pool *p, const uint64_t *held)
+{
+    p->n_free = p->n_deferred = 0;
+    for (uint32_t ix = p->count; ix-- > 0;)
+        if (!is_held(held, ix))
+            p->free_list[p->n_free++] = ix;
+    p->low_water = p->n_free;
+}
+
+static void fill_buffers(struct buf_pool *p, const uint64_t *held)
+{
+    p->n_free_data = p->n_free_refs = 0;
+    for (uint32_t ix = p->count; ix-- > 0;) {
+        if (is_held(held, ix))
+            continue;
+        if (buf_is_ref(p, ix))
+            p->free_refs[p->n_free_refs++] = ix;
+        else
+            p->free_data[p->n_free_data++] = ix;
+    }
+    p->low_water = p->n_free_data;
+}
+
+// fill_blocks: low_water says up to which index readers look, so it counts from the highest block
+// in use.
+static void fill_blocks(struct tcp *t)
+{
+    struct index_pool *p = t->block_pool;
+    uint32_t used = 0;
+    p->n_free = p->n_deferred = 0;
+    for (uint32_t ix = p->count; ix-- > 0;) {
+        if (!is_block_held(t, ix))
+            p->free_list[p->n_free++] = ix;
+        else
+            used = MAX(used, ix + 1);
+    }
+    p->low_water = p->count - used;
+}
+
+static void fill_half_open(struct tcp *t)
+{
+    struct index_pool *p = t->syn_pool;
+    uint32_t used = 0;
+    p->n_free = p->n_deferred = 0;
+    for (uint32_t ix = p->count; ix-- > 0;) {
+        if (!t->syns[ix].live)
+            p->free_list[p->n_free++] = ix;
+        else
+            used = MAX(used, ix + 1);
+    }
+    p->low_water = p->count - used;
+}
+
+static void fill_lists(struct tcp_judge *j)
+{
+    struct tcp *t = j->t;
+    fill_blocks(t);
+    fill_half_open(t);
+    fill_pool(t->ext_pool, j->exts);
+    fill_pool(t->flights.small_free, j->small);
+    fill_pool(t->flights.large_free, j->large);
+    fill_buffers(&t->bufs, j->bufs);
+}
+
+// ---- pass 3: deadlines
+
+// arm: output decides what a block has to send, so that one look at each that may have something is
+// enough. An idle connection stays where it is.
+static void arm(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    const bool sends = b->snd_nxt != b->snd_end || b->snd_una != b->snd_max;
+    const bool dirty = (b->flags & (BF_DIRTY | BF_ACK_NOW | BF_ABORT)) != 0 || sends;
+    b->flags &= (uint16_t)~BF_DIRTY;
+    tcp_arm(t, ix);
+    tcp_arm_slow(t, ix);
+    if (b->flags & BF_EXT)
+        tcp_cc_timer(t, b, ix);
+    if (dirty)
+        tcp_dirty(t, ix);
+}
+
+static void arm_all(struct tcp *t)
+{
+    for (uint32_t ix = 0; ix < t->block_pool->count; ix++)
+        if (is_block_held(t, ix))
+            arm(t, ix);
+}
+
+// ----
+
+static void zero_gauges(struct tcp *t)
+{
+    struct core_counters *c = &t->stats->c;
+    c->connections_now = c->connections6_now = c->established_now = c->orphans_now = 0;
+    c->syn_records_now = c->time_wait_now = c->ext_records_now = c->sources_now = 0;
+    c->flight_logs_now = c->flight_logs_large_now = c->ooo_buffers_now = 0;
+    for (uint32_t i = 0; i < t->n_services; i++)
+        t->services[i].connections = t->services[i].fast_open_now = 0;
+}
+
+size_t tcp_adopt_footprint(const struct tcp *t)
+{
+    return tcp_judge_footprint(t);
+}
+
+void tcp_adopt(struct tcp *t, const struct tcp_adopt_params *p, void *scratch,
+               struct tcp_adopted *out)
+{
+    struct tcp_judge j;
+    *out = (struct tcp_adopted){.connections = 0};
+    zero_gauges(t);
+    tcp_judge_init(&j, t, p, scratch);
+    adopt_blocks(&j, out);
+    adopt_half_open_all(&j, out);
+    adopt_ring(&j, &t->tw4, FLOW_TIME_WAIT, out);
+    adopt_ring(&j, &t->tw6, FLOW_TIME_WAIT6, out);
+    fill_lists(&j);
+    arm_all(t);
+}

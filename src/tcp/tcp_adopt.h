@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tcp_adopt.h: continues the connections that an earlier process left in memory.
+//
+// Blocks, extension records, flight logs, buffers, half-open records and TIME-WAIT records hold no
+// pointer except buf.at. Everything that finds or wakes them is built anew: flow table, wheel, free
+// lists, sources, holders of out-of-order data, gauges, the dirty list.
+//
+//   pass 1   each block: is it whole, and does it alone hold what it names? Then it enters the flow
+//            table; else its block is freed, and the reason counted
+//   pass 2   free lists of what nobody holds
+//   pass 3   the deadlines of each block enter the wheel
+//
+// A refused connection is gone without a word: the peer's next segment finds no owner, and is
+// answered with a RST. Control thread, before the worker runs.
+#pragma once
+#include "tcp/tcp_worker.h"
+
+// Why a connection is refused: X(name, help).
+#define TCP_REFUSALS(X)                                                                            \
+    X(STATE, "its state or service does not exist")                                                \
+    X(IN_HAND, "the process ended while it worked on this connection")                             \
+    X(SERVICE, "the application of its service does not go on in another process")                 \
+    X(KEY, "its local address does not exist, or another connection has its addresses and ports")  \
+    X(NUMBERS, "sequence numbers that contradict each other")                                      \
+    X(SEND_QUEUE, "the queue of data to send is broken, or others hold a part of it")              \
+    X(RECEIVE_QUEUE, "the queue of received data is broken, or others hold a part of it")          \
+    X(EXTENSION, "the extension record is broken, or of another connection")                       \
+    X(OUT_OF_ORDER, "the out-of-order data is broken, or others hold a part of it")                \
+    X(FLIGHT, "the flight log is broken, or of another connection")                                \
+    X(TIMER, "a deadline further away than any timeout")                                           \
+    X(ROOM, "no room in the flow table, or within a limit of its service")
+
+#define TCP_REFUSAL_ENUM(name, help) TCP_REFUSED_##name,
+enum tcp_refusal { TCP_ADOPTED, TCP_REFUSALS(TCP_REFUSAL_ENUM) TCP_REFUSAL_COUNT };
+#undef TCP_REFUSAL_ENUM
+
+// tcp_refusal_name: "SEND_QUEUE"... tcp_refusal_help: its help.
+const char *tcp_refusal_name(enum tcp_refusal r);
+const char *tcp_refusal_help(enum tcp_refusal r);
+
+struct tcp_adopt_params {
+    uint32_t n_locals;  // local addresses: flow_key.local_ix is below
+    uint32_t services;  // whose connections go on, one bit each
+    // Whether the len bytes at `at` lie in an image that this process has, too. NULL: there are no
+    // images.
+    bool (*is_image)(const void *arg, const uint8_t *at, uint32_t len);
+    const void *arg;
+};
+
+// tcp_adopted: the number of connections and records of each kind.
+struct tcp_adopted {
+    uint32_t connections, half_open, time_wait;
+    uint32_t records_refused;             // half-open and TIME-WAIT ones
+    uint32_t refused[TCP_REFUSAL_COUNT];  // by reason; [TCP_ADOPTED] is 0
+};
+
+// tcp_adopt_drop: refuses the connection of block b, of which nothing is believed, before
+// tcp_adopt(): the process had it in hand when it ended (worker/hand.h). Whether there was one.
+bool tcp_adopt_drop(struct block *b);
+
+// tcp_adopt_footprint: bytes of scratch memory for t, zeroed by the caller, aligned to 8.
+size_t tcp_adopt_footprint(const struct tcp *t);
+
+// tcp_adopt: t is set up as for a start, over memory that keeps what the earlier process wrote:
+// keys, services, pools, and an empty flow table and wheel, but its time goes on. The rings of
+// TIME-WAIT records have the head and the length of before. Fills *out. It may be repeated on the
+// same memory after another such set-up: it changes no connection except by refusing it.
+void tcp_adopt(struct tcp *t, const struct tcp_adopt_params *p, void *scratch,
+               struct tcp_adopted *out);
