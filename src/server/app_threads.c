@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "confine/identity.h"
 #include "server/server_internal.h"
 #include "worker/messages.h"
 
@@ -54,37 +55,60 @@ bool c10m_thread_stopping(const struct c10m_service *s)
     return shared_bool_load_acquire(&server_of(s)->threads_stop);
 }
 
-// The rings between the service and this worker.
-static struct worker_box box_of(const struct c10m_service *s, unsigned worker)
+// The rings between the service and this worker; NULL: there is no such worker.
+static struct worker_box *box_of(const struct c10m_service *s, unsigned worker)
 {
     const struct server *server = server_of(s);
-    if (worker >= server->params.n_workers)
-        return (struct worker_box){NULL, NULL};
-    return server->workers[worker]->boxes[s->ix];
+    return worker < server->params.n_workers ? &server->workers[worker]->boxes[s->ix] : NULL;
 }
 
 bool c10m_post(struct c10m_service *s, unsigned worker, void *msg)
 {
-    struct rte_ring *in = box_of(s, worker).in;
-    return in != NULL && s->app->message != NULL && rte_ring_sp_enqueue(in, msg) == 0;
+    struct worker_box *box = box_of(s, worker);
+    if (box == NULL || box->in == NULL || s->app->message == NULL)
+        return false;
+    if (rte_ring_sp_enqueue(box->in, msg) == 0)
+        return true;
+    shared_u64_store(&box->in_full, shared_u64_load(&box->in_full) + 1);
+    return false;
 }
 
 unsigned c10m_take(struct c10m_service *s, unsigned worker, void **msgs, unsigned max)
 {
-    struct rte_ring *out = box_of(s, worker).out;
-    return out == NULL ? 0 : rte_ring_sc_dequeue_burst(out, msgs, max, NULL);
+    const struct worker_box *box = box_of(s, worker);
+    if (box == NULL || box->out == NULL)
+        return 0;
+    return rte_ring_sc_dequeue_burst(box->out, msgs, max, NULL);
+}
+
+static void place(const void *service, char *text, size_t n)
+{
+    snprintf(text, n, "thread of service %s", ((const struct c10m_service *)service)->name);
+}
+
+static _Thread_local const struct c10m_service *mine;  // of the thread of an application
+
+static void thread_place(const struct own_thread *t, char *text, size_t n)
+{
+    snprintf(text, n, "thread of service %s, application %s", mine->name, mine->app->name);
 }
 
 static void *run(void *service)
 {
     struct c10m_service *s = service;
+    const struct violation_place here = {place, s};
+    identity_no_capabilities();
+    mine = s;
+    server_of(s)->own_threads[s->ix].place = thread_place;
+    own_thread_begin(&server_of(s)->own_threads[s->ix]);
+    if (server_of(s)->params.calls != CALLS_OFF)
+        violation_accept(&here);
     s->app->thread(s);
+    own_thread_end();
     return NULL;
 }
 
-// Runs the thread on all cores of [cpu] linux, or where these are not allowed, on the cores of the
-// control thread.
-static void set_cpus(const struct server_params *p, pthread_t thread)
+void server_thread_cpus(const struct server_params *p, pthread_t thread)
 {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -103,11 +127,12 @@ static int start(struct server *s, unsigned ix, struct err *err)
     char name[16];  // what Linux keeps of it
     snprintf(name, sizeof(name), "%.15s", sv->name);
     pthread_setname_np(s->threads[ix], name);
-    set_cpus(&s->params, s->threads[ix]);
+    server_thread_cpus(&s->params, s->threads[ix]);
     return 0;
 }
 
-// The threads get no signals: these are for the control thread, and for a port.
+// The threads get no signals, which are for the control thread, and for a port; except SIGPROF
+// while a CPU profile is taken.
 int server_threads_start(struct server *s, struct err *err)
 {
     sigset_t all, before;

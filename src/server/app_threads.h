@@ -2,6 +2,8 @@
 // app_threads.h: the threads of applications (c10m/thread.h) and their rings: two SPSC rings of
 // DPDK for each such service and worker. The workers' side of the rings is worker/messages.h.
 #pragma once
+#include <pthread.h>
+
 #include "server/server.h"
 
 enum { THREAD_RING_SLOTS = C10M_MESSAGES_MAX + 1 };
@@ -18,3 +20,7 @@ void server_thread_init(const struct server_params *p, struct worker *w, uint8_t
 // them, and waits until each has returned. Control thread.
 int server_threads_start(struct server *s, struct err *err);
 void server_threads_stop(struct server *s);
+
+// server_thread_cpus: the thread runs on all cores of [cpu] linux from now on; where these are not
+// allowed, on those of the control thread, which has created it.
+void server_thread_cpus(const struct server_params *p, pthread_t thread);

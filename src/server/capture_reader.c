@@ -113,10 +113,23 @@ static int publish(struct server *s, unsigned w)
     return 0;
 }
 
+uint64_t capture_bytes(const struct server *s)
+{
+    return shared_u64_load(&s->capture_bytes);
+}
+
+static void count_bytes(const struct capture_reader *d, int64_t bytes)
+{
+    struct shared_u64 *of = &d->server->capture_bytes;
+    shared_u64_store(of, shared_u64_load(of) + (uint64_t)bytes);
+}
+
 static void part_free(struct capture_reader *d, struct part *p)
 {
-    if (p->mem != NULL)
+    if (p->mem != NULL) {
         munmap(p->mem, d->mem_bytes);
+        count_bytes(d, -(int64_t)d->mem_bytes);
+    }
     free(p->sink);
     memset(p, 0, sizeof(*p));
 }
@@ -128,6 +141,18 @@ static void dump_destroy(struct capture_reader *d)
     free(d->parts);
     capture_filter_free(d->filter);
     free(d);
+}
+
+// set_tags: a port of a VLAN that is captured with its parent has the tags that are on the parent's
+// wire; captured for itself, it has none, as Linux's interface of a VLAN.
+static void set_tags(const struct capture_reader *d, struct capture_sink *sink)
+{
+    const struct server_params *p = &d->server->params;
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const int parent = server_parent(p, i);
+        if (parent >= 0 && (d->params.ports >> parent & 1) != 0)
+            sink->tags[i] = p->ports[i].port.vlan;
+    }
 }
 
 static int part_new(struct capture_reader *d, unsigned w)
@@ -143,12 +168,14 @@ static int part_new(struct capture_reader *d, unsigned w)
         p->mem = NULL;
         return -1;
     }
+    count_bytes(d, (int64_t)d->mem_bytes);
     p->sink->filter = d->filter;
     p->sink->ring = p->mem;
     p->sink->snap_bytes = d->params.snap_bytes;
     p->sink->ports = d->params.ports;
     p->sink->directions = d->params.directions;
     p->sink->quiet = w != 0;
+    set_tags(d, p->sink);
     CHECK(rte_ring_init(p->sink->ring, "capture", d->slots, RING_F_SP_ENQ | RING_F_SC_DEQ) == 0);
     return 0;
 }

@@ -68,6 +68,9 @@ struct capture_readers_usage {
 };
 struct capture_readers_usage capture_readers_usage(const struct server *s);
 
+// capture_bytes: of the rings of all dumps. Any thread.
+uint64_t capture_bytes(const struct server *s);
+
 // capture_readers_reap: frees what no worker looks at any more; every now and then.
 void capture_readers_reap(struct server *s);
 

@@ -7,10 +7,7 @@
 #include "tcp/tcp_show.h"
 #include "tcp/tcp_view.h"
 
-enum { STEP_HEAD, STEP_LISTENERS, STEP_OPENED, STEP_WORKERS };  // then, of each worker:
-enum { OF_SYNS, OF_BLOCKS, OF_TIME_WAIT, OF_TIME_WAIT6, OF_COUNT };
-
-enum { FETCH_AHEAD = 16, FETCH_REST_AHEAD = 6 };  // blocks
+enum { STEP_HEAD, STEP_LISTENERS, STEP_OPENED, STEP_WORKERS, STEPS };
 
 static const struct ip_addr any6;  // ::
 
@@ -20,7 +17,6 @@ struct walk {
     enum conns_table table;
     struct conns_cursor *at;
     struct text *out;
-    unsigned looks;  // that are left
     struct ip_addr locals[TCP_LOCALS_MAX];
     bool has_v6;
 };
@@ -30,9 +26,11 @@ static void locals_fill(struct walk *w)
     const struct server_params *p = server_params_of(w->s);
     unsigned ix = 0;
     for (unsigned i = 0; i < p->n_ports; i++)
-        for (unsigned l = 0; l < p->ports[i].net.n_locals && ix < TCP_LOCALS_MAX; l++) {
-            w->locals[ix] = p->ports[i].net.locals[l].addr;
-            w->has_v6 |= !ip_is_v4(&w->locals[ix++]);
+        for (unsigned l = 0; l < p->ports[i].net.n_locals && ix < TCP_LOCALS_MAX; l++, ix++) {
+            const struct ip_addr *a = &p->ports[i].net.locals[l].addr;
+            w->has_v6 |= !ip_is_v4(a) && !ip_is_zero(a);
+            // An address that the port has no more may still have connections.
+            w->locals[ix] = ip_is_any(a) ? server_shown_local(w->s, ix) : *a;
         }
 }
 
@@ -126,111 +124,53 @@ static bool opened_listeners(struct walk *w)
     return true;
 }
 
-static const struct time_wait_ring *ring(const struct tcp *t, unsigned kind)
+// put_seen: appends the line of an entry. False: there is no room for it.
+static bool put_seen(void *arg, const struct conn_seen *seen)
 {
-    return kind == OF_TIME_WAIT6 ? &t->tw6 : &t->tw4;
-}
-
-// look: reads the entry at a place of one kind. False: there is none.
-static bool look(const struct tcp *t, unsigned kind, uint32_t ix, struct tcp_shown *shown,
-                 uint16_t *local_ix)
-{
-    const uint32_t now_ms = t->now.ms;
-    struct block b;
-    struct syn_record r;
-    struct time_wait6 tw;
-    switch (kind) {
-    case OF_SYNS:
-        if (!tcp_view_syn(t, ix, &r))
-            return false;
-        tcp_show_syn(shown, t, &r, ix, now_ms);
-        *local_ix = r.key.local_ix;
-        return true;
-    case OF_BLOCKS:
-        if (!tcp_view_block(t, ix, &b))
-            return false;
-        tcp_show_block(shown, t, &b, ix, now_ms);
-        *local_ix = b.key.local_ix;
-        return true;
-    default:
-        if (!tcp_view_time_wait(ring(t, kind), ix, &tw))
-            return false;
-        tcp_show_time_wait(shown, t, &tw, ix, now_ms);
-        *local_ix = tw.w.local_ix;
-        return true;
-    }
-}
-
-// places: how many places of one kind may hold something. next_place: the first of them from
-// `place` on.
-static uint32_t places(const struct tcp *t, unsigned kind)
-{
-    if (kind >= OF_TIME_WAIT)
-        return ring(t, kind)->capacity;
-    return tcp_view_used(kind == OF_SYNS ? t->syn_pool : t->block_pool);
-}
-
-static uint32_t next_place(const struct tcp *t, unsigned kind, uint32_t place)
-{
-    return kind >= OF_TIME_WAIT ? tcp_view_tw_next(ring(t, kind), place) : place;
-}
-
-static void fetch(const struct tcp *t, uint32_t ix, uint32_t end)
-{
-    if (ix + FETCH_AHEAD < end)
-        tcp_view_fetch(t, ix + FETCH_AHEAD);
-    if (ix + FETCH_REST_AHEAD < end)
-        tcp_view_fetch_rest(t, ix + FETCH_REST_AHEAD);
-}
-
-// places_shown: shows the entries of one kind of one worker. False: it stopped before the end.
-static bool places_shown(struct walk *w, unsigned worker, unsigned kind)
-{
-    struct tcp t;
-    tcp_view_begin(&t, &server_worker(w->s, worker)->tcp);
-    const uint32_t end = places(&t, kind);
+    struct walk *w = arg;
     struct tcp_shown shown;
-    uint16_t local_ix;
-    for (uint32_t *at = &w->at->place; (*at = next_place(&t, kind, *at)) < end; (*at)++) {
-        if (w->looks == 0 || !has_room(w))
-            return false;
-        w->looks--;
-        if (kind == OF_BLOCKS)
-            fetch(&t, *at, end);
-        if (!look(&t, kind, *at, &shown, &local_ix))
-            continue;
-        shown.worker = worker;
-        shown.local = w->locals[MIN(local_ix, TCP_LOCALS_MAX - 1)];
-        put(w, &shown);
-    }
+    const struct tcp *t = seen->view;
+    if (!has_room(w))
+        return false;
+    if (seen->kind == CONN_SYN)
+        tcp_show_syn(&shown, t, &seen->syn, seen->ix, t->now.ms);
+    else if (seen->kind == CONN_BLOCK)
+        tcp_show_block(&shown, t, &seen->block, seen->ix, t->now.ms);
+    else
+        tcp_show_time_wait(&shown, t, &seen->time_wait, seen->ix, t->now.ms);
+    shown.worker = seen->worker;
+    shown.local = w->locals[MIN(conn_local_ix(seen), TCP_LOCALS_MAX - 1)];
+    put(w, &shown);
     return true;
 }
 
+// step: False: it stopped before the end.
 static bool step(struct walk *w)
 {
-    if (w->at->step == STEP_HEAD) {
+    unsigned looks = CONN_LOOKS_MAX;
+    switch (w->at->step) {
+    case STEP_HEAD:
         put_head(w);
         return true;
-    }
-    if (w->at->step == STEP_LISTENERS)
+    case STEP_LISTENERS:
         return listeners(w);
-    if (w->at->step == STEP_OPENED)
+    case STEP_OPENED:
         return opened_listeners(w);
-    const unsigned n = w->at->step - STEP_WORKERS;
-    return places_shown(w, n / OF_COUNT, n % OF_COUNT);
+    default:
+        return !conn_walk(w->s, &w->at->conn, &looks, put_seen, w);
+    }
 }
 
 bool conns_next(const struct server *s, enum conns_table table, struct conns_cursor *at,
                 struct text *out)
 {
-    struct walk w = {.s = s, .table = table, .at = at, .out = out, .looks = CONNS_LOOKS_MAX};
-    const uint32_t end = STEP_WORKERS + server_workers(s) * OF_COUNT;
+    struct walk w = {.s = s, .table = table, .at = at, .out = out};
     locals_fill(&w);
-    while (at->step < end && step(&w)) {
+    while (at->step < STEPS && step(&w)) {
         at->step++;
         at->place = 0;
     }
-    return at->step < end;
+    return at->step < STEPS;
 }
 
 // udp_line: as net/ipv4/udp.c and net/ipv6/datagram.c of Linux 6.18 have it. State 07: it takes

@@ -5,20 +5,18 @@
 //
 //   listeners --> worker 0: half-open, connections, TIME-WAIT --> worker 1: ... --> end
 //
-// A call looks at CONNS_LOOKS_MAX places at most, free ones included, and so takes a millisecond or
-// less, however many there are; it may end without a line. Blocks that were never used are not
-// looked at.
+// A call looks at CONN_LOOKS_MAX places at most (conn_walk.h), free ones included, and so takes a
+// millisecond or less, however many there are; it may end without a line.
 #pragma once
-#include "server/server.h"
-
-enum { CONNS_LOOKS_MAX = 8192 };
+#include "server/conn_walk.h"
 
 enum conns_table { CONNS_TCP4, CONNS_TCP6, CONNS_INFO };
 
 // conns_cursor: where a reader is; all zero: at the beginning.
 struct conns_cursor {
-    uint32_t step;  // head, listeners, then three steps a worker
-    uint32_t place;
+    uint32_t step;   // head, listeners, those opened at run time, then the workers
+    uint32_t place;  // of listeners
+    struct conn_place conn;
     uint32_t line;  // of net/tcp: Linux's `sl`
 };
 

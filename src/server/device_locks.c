@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/device_locks.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 
 #include "base/lockfile.h"
 #include "base/pci_address.h"
+
+#define LOCKS "/run/lock"
 
 // The file may be removed by its last owner between open and lock. device_locks_look() of another
 // process locks the file for two system calls, which last longer if the process loses its CPU
@@ -28,13 +31,13 @@ static bool path_of(const struct port_params *p, char path[DEVICE_LOCK_PATH_BYTE
         return false;
     if (kind == DEVICE_PCI && strncmp(p->device, "net_", 4) != 0) {
         pci_address_full(p->device, address);
-        snprintf(path, DEVICE_LOCK_PATH_BYTES, "/run/lock/c10m-%u.%.40s", uid, address);
+        snprintf(path, DEVICE_LOCK_PATH_BYTES, LOCKS "/c10m-%u.%.40s", uid, address);
         return true;
     }
-    if (kind != DEVICE_INTERFACE || strcmp(p->driver, "tap") == 0 ||
+    if (kind != DEVICE_INTERFACE || (strcmp(p->driver, "tap") == 0 && !p->attach) ||
         stat("/proc/self/ns/net", &ns) != 0)
         return false;
-    snprintf(path, DEVICE_LOCK_PATH_BYTES, "/run/lock/c10m-%u.%.16s@%lu", uid, p->device,
+    snprintf(path, DEVICE_LOCK_PATH_BYTES, LOCKS "/c10m-%u.%.16s@%lu", uid, p->device,
              (unsigned long)ns.st_ino);
     return true;
 }
@@ -78,11 +81,12 @@ static int lock(const char *path)
     return -1;
 }
 
-int device_locks_take(struct device_locks *l, const struct server_params *p, struct err *err)
+static int take_devices(struct device_locks *l, const struct server_port_params *pp,
+                        struct err *err)
 {
-    *l = (struct device_locks){.n = 0};
-    for (unsigned i = 0; i < p->n_ports; i++) {
-        const struct port_params *port = server_inner_port(&p->ports[i]);
+    const struct port_params *port;
+    for (unsigned k = 0; (port = server_device(pp, k)) != NULL; k++) {
+        CHECK(l->n < ARRAY_LEN(l->at));
         struct device_lock *at = &l->at[l->n];
         if (!path_of(port, at->path))
             continue;
@@ -97,9 +101,17 @@ int device_locks_take(struct device_locks *l, const struct server_params *p, str
     return 0;
 }
 
-int device_locks_look(const struct server_params *p, unsigned port, struct err *err)
+int device_locks_take(struct device_locks *l, const struct server_params *p, struct err *err)
 {
-    const struct port_params *device = server_inner_port(&p->ports[port]);
+    *l = (struct device_locks){.n = 0};
+    for (unsigned i = 0; i < p->n_ports; i++)
+        if (take_devices(l, &p->ports[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+int device_locks_look(const struct port_params *device, struct err *err)
+{
     char path[DEVICE_LOCK_PATH_BYTES];
     if (!path_of(device, path))
         return 0;
@@ -121,4 +133,41 @@ void device_locks_release(struct device_locks *l)
         unlink(at->path);
         close(at->fd);
     }
+}
+
+// is_device_lock: c10m-UID.DEVICE; not c10m-UID.cores and c10m-UID.lock, which are never removed.
+static bool is_device_lock(const char *name)
+{
+    unsigned uid;
+    int n = 0;
+    if (sscanf(name, "c10m-%u.%n", &uid, &n) != 1 || n == 0)
+        return false;
+    const bool ours = geteuid() == 0 || uid == geteuid();
+    return ours && strcmp(name + n, "cores") != 0 && strcmp(name + n, "lock") != 0;
+}
+
+// remove_free: the file, unless a process has locked it or another file has taken its place.
+static bool remove_free(const char *path, bool dry)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool is_free = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                         flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(fd, path);
+    const bool removed = is_free && (dry || unlink(path) == 0);
+    if (fd >= 0)
+        close(fd);
+    return removed;
+}
+
+void device_locks_clean(bool dry, struct text *said)
+{
+    char path[sizeof(LOCKS) + 256];
+    DIR *d = opendir(LOCKS);
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        snprintf(path, sizeof(path), LOCKS "/%s", e->d_name);
+        if (is_device_lock(e->d_name) && remove_free(path, dry))
+            text_printf(said, "%s lock %s\n", dry ? "would remove" : "removed", path);
+    }
+    if (d != NULL)
+        closedir(d);
 }

@@ -4,7 +4,12 @@
 // announce the port's addresses: switches and neighbors may have forgotten them meanwhile, or
 // never heard of them.
 //
+// It also logs, once for each port, that the device refuses a packet for good (pkt/refusal.h).
+//
 // A port whose device is gone gets a new one when there is one (replug.h).
+//
+// A port over several ports has a watch of its own for those (member_watch.h), and announces its
+// addresses also when it goes on by another of them.
 //
 // Not seen: a link that goes and comes back between two looks. Control thread only.
 #pragma once
@@ -40,7 +45,7 @@ void link_watch_poll(struct link_watch *l, uint64_t now_ns);
 // link_watch_look: port i's link, asked for now, so that it is the real one.
 void link_watch_look(struct link_watch *l, unsigned i, uint64_t now_ns, struct link_now *out);
 
-// link_reason_name: for the file: none, no_carrier, set_down, gone, replaced,
-// unknown. `l` is of a port that
-// tells.
+// link_reason_name: for the file: none, no_carrier, set_down, gone, replaced, unknown, no_partner.
+// `l` is of a port that tells. link_words: for the log: up, or down and why.
 const char *link_reason_name(const struct port_link *l);
+const char *link_words(const struct port_link *l);

@@ -22,7 +22,7 @@ static void add_family(const struct server_params *p, struct net_config *lo, boo
     for (unsigned i = 0; i < p->n_ports; i++)
         for (unsigned k = 0; k < p->ports[i].net.n_locals; k++) {
             const struct ip_addr *a = &p->ports[i].net.locals[k].addr;
-            if (ip_is_v4(a) == v6)
+            if (ip_is_v4(a) == v6 || ip_is_any(a))
                 continue;
             if (first)
                 add_local(lo, &loopback);

@@ -13,12 +13,14 @@
 #include "base/signals.h"
 #include "drivers/eal.h"
 #include "drivers/port_table.h"
+#include "drivers/vlan.h"
 #include "flow/flow_table.h"
 #include "flow/sources.h"
 #include "flow/wheel.h"
 #include "pkt/pkt.h"
 #include "server/app_threads.h"
 #include "server/capture_reader.h"
+#include "server/linux_port.h"
 #include "server/loopback_port.h"
 #include "server/server_internal.h"
 #include "server/server_log.h"
@@ -41,7 +43,9 @@ void server_params_default(struct server_params *p)
         .extensions = 16384,
         .flight_logs = 16384,
         .packets = 16384,
+        .jumbo_packets = 4096,
         .buffers = 8192,
+        .trace_ring = 1 << 18,
         .tcp = tcp_config_default(),
         .large_if_cut = true,
     };
@@ -57,23 +61,12 @@ void server_ledger(const struct server_params *p, struct ledger *out)
         ledger_add(out, r[i].name, r[i].count * p->n_workers, r[i].bytes * p->n_workers,
                    r[i].per_connection, r[i].purpose);
     }
-    ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers, server_packet_bytes(p), false,
+    if (server_has_jumbo(p))
+        ledger_add(out, "jumbo_packets", (uint64_t)p->jumbo_packets * p->n_workers,
+                   server_jumbo_bytes(p), false, "packets of ports with jumbo frames (DPDK)");
+    ledger_add(out, "packets", (uint64_t)p->packets * p->n_workers,
+               server_packet_bytes(p) - server_jumbo_bytes(p), false,
                "packet pools, the ports' drivers (DPDK)");
-}
-
-static struct arena *open_arena(const struct server *s, struct err *err)
-{
-    const struct server_params *p = &s->params;
-    struct arena_params ap = {.dir = p->huge_dir,
-                              .name = p->prefix,
-                              .pages = p->pages,
-                              .bytes = server_arena_bytes(p),
-                              .leave_bytes = server_packet_bytes(p),
-                              .node = -1};
-    struct arena *a = arena_open(&ap, err);
-    if (a == NULL)
-        err_key(err, "memory.connections");
-    return a;
 }
 
 int server_service_init(struct server *s, unsigned i, struct err *err)
@@ -101,6 +94,17 @@ static int start_services(struct server *s, struct err *err)
     return 0;
 }
 
+static void allow_pci(const struct server_params *p, struct eal_params *e)
+{
+    const struct port_params *port;
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; (port = server_device(&p->ports[i], k)) != NULL; k++)
+            if (n < EAL_PCI_MAX && driver_device(port->driver) == DEVICE_PCI &&
+                strncmp(port->device, "net_", 4) != 0)
+                e->pci_allow[n++] = port->device;
+}
+
 void server_eal_params(const struct server_params *p, struct eal_params *e)
 {
     *e = (struct eal_params){
@@ -114,12 +118,7 @@ void server_eal_params(const struct server_params *p, struct eal_params *e)
     };
     for (unsigned i = 0; i < p->n_workers; i++)
         e->worker_cpu[i] = p->worker_cpu[i];
-    unsigned n_pci = 0;
-    for (unsigned i = 0; i < p->n_ports && n_pci < EAL_PCI_MAX; i++) {
-        const struct port_params *port = server_inner_port(&p->ports[i]);
-        if (driver_device(port->driver) == DEVICE_PCI && strncmp(port->device, "net_", 4) != 0)
-            e->pci_allow[n_pci++] = port->device;
-    }
+    allow_pci(p, e);
 }
 
 static int start_eal(struct server *s, struct err *err)
@@ -129,6 +128,20 @@ static int start_eal(struct server *s, struct err *err)
     if (eal_start(&e, err) != 0)
         return -1;
     s->eal_up = true;
+    return 0;
+}
+
+static int start_jumbo_pools(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_workers; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "worker%u_jumbo", i);
+        s->jumbo_pools[i] = pkt_pool_create_jumbo(name, s->params.jumbo_packets, -1);
+        if (s->jumbo_pools[i] == NULL) {
+            err_set(err, "worker %u: no memory for %u jumbo packets", i, s->params.jumbo_packets);
+            return err_key(err, "memory.jumbo_packets");
+        }
+    }
     return 0;
 }
 
@@ -143,7 +156,7 @@ static int start_pools(struct server *s, struct err *err)
             return err_key(err, "memory.packets");
         }
     }
-    return 0;
+    return server_has_jumbo(&s->params) ? start_jumbo_pools(s, err) : 0;
 }
 
 // port_at_fault: a port that is around another one opens that under its own name.
@@ -158,23 +171,60 @@ static int port_at_fault(const struct server_port_params *pp, struct err *err)
     return -1;
 }
 
+int server_parent(const struct server_params *p, unsigned i)
+{
+    return driver_has_parent(p->ports[i].port.driver) ? (int)p->ports[i].parent : -1;
+}
+
+// start_trunk: the port that workers use, if ports of VLANs are on the link of port i.
+static int start_trunk(struct server *s, unsigned i, struct err *err)
+{
+    if (s->params.ports[i].port.n_vlans == 0)
+        return 0;
+    s->trunks[i] = vlan_trunk_open(s->ports[i]);
+    return s->trunks[i] != NULL ? 0 : err_set(err, "no memory");
+}
+
+// data_port: the port whose bursts the workers use, without the handoff.
+static struct port *data_port(const struct server *s, unsigned i)
+{
+    return s->trunks[i] != NULL ? s->trunks[i] : s->ports[i];
+}
+
+// give_members: a bond opens its members; replug.c opens one again by the same parameters.
+static void give_members(struct server *s, struct server_port_params *pp)
+{
+    pp->port.members = pp->members;
+    pp->port.n_members = pp->n_members;
+    for (unsigned m = 0; m < pp->n_members; m++) {
+        pp->members[m].rss_key = s->rss_key;
+        pp->members[m].queues = pp->port.queues;
+        memcpy(pp->members[m].pools, pp->port.pools, sizeof(pp->port.pools));
+    }
+}
+
 static int start_ports(struct server *s, struct err *err)
 {
     for (unsigned i = 0; i < s->params.n_ports; i++) {
         struct server_port_params *pp = &s->params.ports[i];
         pp->port.queues = (uint16_t)server_port_queues(&s->params, i);
         for (unsigned w = 0; w < pp->port.queues; w++)
-            pp->port.pools[w] = s->pools[w];
+            pp->port.pools[w] = server_pool(s, i, w);
         if (driver_wraps(pp->port.driver))
             pp->port.wraps = &pp->inner;
+        if (server_parent(&s->params, i) >= 0)
+            pp->port.parent = s->trunks[pp->parent];
         pp->port.rss_key = pp->inner.rss_key = s->rss_key;
+        give_members(s, pp);
         s->ports[i] = port_open(&pp->port, err);
         if (s->ports[i] == NULL)
             return port_at_fault(pp, err);
+        if (start_trunk(s, i, err) != 0)
+            return -1;
         if (s->params.n_workers == 1)
             continue;
-        const uint32_t out_max = handoff_out_max(s->params.packets, s->params.n_ports);
-        s->handoffs[i] = handoff_open(s->ports[i], handoff_slots(out_max), out_max,
+        const uint32_t out_max = server_handoff_out_max(&s->params, i);
+        s->handoffs[i] = handoff_open(data_port(s, i), handoff_slots(out_max), out_max,
                                       s->params.n_workers, s->rss_key);
         if (s->handoffs[i] == NULL)
             return err_set(err, "no memory");
@@ -213,7 +263,7 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
           mem[REGION_FLOW_TABLE] + flow_footprint(n) == mem[REGION_FLOW_TABLE_EXTRA]);
     flow_init(t->table, mem[REGION_FLOW_TABLE], n + tw + server_time_wait6(p) + syn,
               s->keys.of[SECRET_FLOW_TABLE]);
-    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), 0);
+    t->wheel = wheel_init(mem[REGION_WHEEL], server_timers(n, syn), t->now.ms);
     t->xmit_runs = (uint64_t *)mem[REGION_XMIT_DEADLINES];
     t->rounds = (uint32_t *)mem[REGION_ROUNDS];
     t->syns = (struct syn_record *)mem[REGION_SYN_RECORDS];
@@ -225,11 +275,14 @@ static void init_tcp(struct server *s, struct worker *w, uint8_t *mem[REGION_COU
     flight_pool_init(&t->flights, mem[REGION_FLIGHTS], server_share(p, p->flight_logs));
     if (mem[REGION_SOURCES] != NULL)
         t->sources = sources_init(mem[REGION_SOURCES], n, s->keys.of[SECRET_SOURCES]);
+    t->prefixes = prefixes_init(mem[REGION_PREFIXES], s->keys.of[SECRET_PREFIXES]);
     buf_init(&t->bufs, mem[REGION_BUFFERS], p->buffers, p->buffers * REFS_PER_BUFFER);
-    t->dirty_head = t->dirty_tail = BLOCK_NONE;
+    t->dirty_head = t->dirty_tail = t->touched = BLOCK_NONE;
+    t->sweep_ms = t->now.ms;
     t->out = w->out;
     t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])w->rx.sacks;
     t->sacks_out = w->sacks_out;
+    t->pieces_out = w->pieces_out;
     t->places = w->places;
     tcp_set_keys(t, &s->keys);
     t->cfg = p->tcp;
@@ -266,12 +319,12 @@ static void fill_devices(const struct server_params *p, struct net_config *loop)
 
 static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct err *err)
 {
-    uint16_t local = 0, mss = UINT16_MAX, mss6 = UINT16_MAX;
+    uint16_t local = 0, mss[WORKER_PORTS_MAX], mss6[WORKER_PORTS_MAX];
     w->n_ports = s->params.n_ports;
     for (unsigned i = 0; i < w->n_ports; i++) {
         struct worker_port *wp = &w->ports[i];
         struct net_config *nc = &s->params.ports[i].net;
-        wp->port = s->handoffs[i] != NULL ? handoff_port(s->handoffs[i]) : s->ports[i];
+        wp->port = s->handoffs[i] != NULL ? handoff_port(s->handoffs[i]) : data_port(s, i);
         wp->queue = (uint16_t)w->id;
         nc->mac = wp->port->mac;
         nc->caps = wp->port->caps;
@@ -287,26 +340,26 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
             nc->statics[k].mac = nc->mac;
         fill_devices(&s->params, nc);
         for (unsigned k = 0; k < nc->n_locals; k++) {
-            w->homes.local[local] = nc->locals[k].addr;
+            w->locals[local] = w->homes.local[local] = nc->locals[k].addr;
             w->homes.entries[local] =
                 wp->port->caps & PORT_RSS ? wp->port->rss_entries : TOEPLITZ_ENTRIES;
             w->port_of_local[local++] = (uint8_t)i;
         }
-        wp->net = net_init(mem, nc, s->pools[w->id], w->stats, err);
+        wp->net = net_init(mem, nc, server_pool(s, i, w->id), w->stats, err);
         if (wp->net == NULL)
             return -1;
         mem += ALIGN_UP(net_footprint(nc), CACHE_LINE);
         wp->tx.pkts = (struct pkt **)mem;
         wp->tx.room = WORKER_TX_MAX;
         mem += WORKER_TX_MAX * sizeof(struct pkt *);
-        mss = MIN(mss, net_mss(wp->net));
-        mss6 = MIN(mss6, net_mss6(wp->net));
+        mss[i] = net_mss(wp->net);
+        mss6[i] = net_mss6(wp->net);
         w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
     }
     tcp_lanes_init(&w->tcp, w->port_of_local, w->n_ports);
-    w->tcp.cfg.mss = mss;
-    w->tcp.cfg.mss6 = mss6;
-    w->sock.locals = w->homes.local;
+    tcp_lanes_mss(&w->tcp, mss, mss6);
+    w->sock.locals = w->locals;
+    w->sock.shown = w->homes.local;
     w->sock.n_locals = local;
     w->tcp.same = server_loopback_same(&s->params, w);
     return 0;
@@ -314,11 +367,19 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
 
 static void join_handoffs(struct server *s, struct worker *w, uint8_t *mem)
 {
-    const uint32_t slots = handoff_slots(handoff_out_max(s->params.packets, s->params.n_ports));
     for (unsigned i = 0; i < s->params.n_ports && s->handoffs[i] != NULL; i++) {
-        handoff_join(s->handoffs[i], w->id, mem, s->pools[w->id], w->stats);
+        const uint32_t slots = handoff_slots(server_handoff_out_max(&s->params, i));
+        handoff_join(s->handoffs[i], w->id, mem, server_pool(s, i, w->id), w->stats);
         mem += handoff_footprint(slots, s->params.n_workers);
     }
+}
+
+// start_tsc: where the workers' clock is 0: now, or before the server whose connections are
+// adopted.
+static uint64_t start_tsc(const struct server *s)
+{
+    const unsigned __int128 us = adoption_clock_us(s);
+    return tsc_read() - (uint64_t)(us * rte_get_tsc_hz() / 1000000);
 }
 
 int server_init_worker(struct server *s, unsigned id, struct err *err)
@@ -326,6 +387,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     uint8_t *mem[REGION_COUNT] = {NULL};
     if (carve(s, id, mem, err) != 0)
         return -1;
+    adoption_prepare(s, mem);
     struct worker *w = (struct worker *)mem[REGION_WORKER];
     uint8_t *at = mem[REGION_WORKER] + ALIGN_UP(sizeof(*w), CACHE_LINE);
     w->id = id;
@@ -334,9 +396,12 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     at += sizeof(struct core_stats);
     w->sock.scratch = at;
     at += SOCK_OFFER_MAX;
-    w->clock.start_tsc = s->workers[0] == NULL ? tsc_read() : s->workers[0]->clock.start_tsc;
     w->clock.us_per_tick_q32 = (uint64_t)(((unsigned __int128)1000000 << 32) / rte_get_tsc_hz());
+    w->clock.start_tsc = s->workers[0] == NULL ? start_tsc(s) : s->workers[0]->clock.start_tsc;
+    w->tcp.now = worker_now(&w->clock, tsc_read());
     w->stall_cycles = WORKER_STALL_US * rte_get_tsc_hz() / 1000000;
+    if (mem[REGION_TRACE] != NULL)
+        w->trace = trace_ring_init(mem[REGION_TRACE], s->params.trace_ring, &w->at);
     w->log = mem[REGION_LOG] == NULL ? NULL : server_log_init(mem[REGION_LOG]);
     server_thread_init(&s->params, w, mem[REGION_MESSAGES]);
     w->sock.tcp = &w->tcp;
@@ -353,6 +418,10 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
                               s->keys.of[SECRET_REASSEMBLY], &w->stats->c);
     join_handoffs(s, w, mem[REGION_HANDOFF]);
     if (init_ports(s, w, mem[REGION_NET], err) != 0)
+        return -1;
+    if (mem[REGION_LINUX] != NULL)
+        linux_ports_join(s, w, mem[REGION_LINUX]);
+    if (adoption_enter(s, w, err) != 0)
         return -1;
     s->workers[id] = w;
     return 0;
@@ -385,30 +454,57 @@ struct server *server_start(const struct server_params *p, struct err *err)
     server_started = s;
     s->params = *p;
     server_draw(s);
-    bool ok = start_services(s, err) == 0 && goes_on(err) &&
-              (s->arena = open_arena(s, err)) != NULL && goes_on(err) && start_eal(s, err) == 0 &&
-              goes_on(err) && start_pools(s, err) == 0 && start_ports(s, err) == 0 && goes_on(err);
+    bool ok = start_services(s, err) == 0 && goes_on(err) && adoption_open(s, err) == 0 &&
+              goes_on(err) && start_eal(s, err) == 0 && goes_on(err) && start_pools(s, err) == 0 &&
+              start_ports(s, err) == 0 && linux_ports_open(s, err) == 0 && goes_on(err);
     for (unsigned i = 0; ok && i < p->n_workers; i++)
         ok = server_init_worker(s, i, err) == 0 && goes_on(err);
-    if (ok)
-        return s;
-    server_stop(s);
-    return NULL;
+    if (!ok) {
+        server_stop(s);
+        return NULL;
+    }
+    adoption_complete(s);
+    return s;
+}
+
+static int launch(struct server *s, unsigned id, struct err *err)
+{
+    struct worker *w = s->workers[id];
+    s->starts[id] =
+        (struct worker_start){.worker = w,
+                              .run = s->params.cpus_shared ? worker_run_shared : worker_run,
+                              .filter = &s->worker_filter,
+                              .place = {worker_place, w}};
+    return eal_worker_launch(id, worker_begin, &s->starts[id], err);
+}
+
+static void control_place(const struct own_thread *t, char *text, size_t n)
+{
+    snprintf(text, n, "the control thread");
 }
 
 int server_run(struct server *s, struct err *err)
 {
     server_wall_follow(s);
+    s->control.place = control_place;
+    own_thread_begin(&s->control);
+    if (worker_filter(&s->params, &s->worker_filter, err) != 0)
+        return -1;
     for (; s->n_launched < s->params.n_workers; s->n_launched++)
-        if (eal_worker_launch(s->n_launched, s->params.cpus_shared ? worker_run_shared : worker_run,
-                              s->workers[s->n_launched], err) != 0)
+        if (launch(s, s->n_launched, err) != 0)
             return -1;
-    return server_threads_start(s, err);
+    return linux_ports_start(s, err) != 0 ? -1 : server_threads_start(s, err);
+}
+
+int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *err)
+{
+    return s->eal_up ? eal_give(uid, gid, err) : 0;
 }
 
 void server_stop_workers(struct server *s)
 {
     server_threads_stop(s);
+    linux_ports_stop(s);
     // From the last to the first: workers with queues send the last packets of the others.
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {
@@ -422,22 +518,29 @@ void server_stop_workers(struct server *s)
 void server_stop(struct server *s)
 {
     server_stop_workers(s);
+    own_thread_end();
     server_log_drain(s);
     capture_readers_stop(s);
     for (unsigned i = 0; i < s->params.n_workers && s->workers[i] != NULL; i++)
         for (unsigned p = 0; p < s->workers[i]->n_ports; p++)
             net_drain(s->workers[i]->ports[p].net);
+    linux_ports_close(s);
     for (unsigned i = s->params.n_ports; i-- > 0;) {
         handoff_close(s->handoffs[i]);
+        vlan_trunk_close(s->trunks[i]);
         port_close(s->ports[i]);
     }
     for (unsigned i = 0; i < s->params.n_workers; i++)
         pkt_pool_destroy(s->pools[i]);
+    for (unsigned i = 0; i < s->params.n_workers; i++)
+        pkt_pool_destroy(s->jumbo_pools[i]);
     if (s->eal_up)
         eal_stop();
+    adoption_end(s);
     arena_close(s->arena);
     while (s->n_inited-- > 0)
         sock_service_fini(&s->services[s->n_inited]);
+    call_filter_free(&s->worker_filter);
     if (server_started == s)
         server_started = NULL;
     free(s);
@@ -483,6 +586,50 @@ const struct handoff *server_handoff(const struct server *s, unsigned port)
 const struct c10m_service *server_service(const struct server *s, unsigned i)
 {
     return &s->services[i];
+}
+
+struct c10m_service *server_service_to_change(const struct server *s, unsigned i)
+{
+    return (struct c10m_service *)(uintptr_t)&s->services[i];
+}
+
+struct ip_addr server_shown_local(const struct server *s, unsigned local_ix)
+{
+    const struct worker *w = s->workers[0];
+    struct ip_addr a = {{0}};
+    for (unsigned i = 0, n; i < SEQ_COUNT_TRIES; i++) {
+        n = seq_count_read(&w->locals_changes);
+        a = w->sock.shown[local_ix];
+        if (seq_count_same(&w->locals_changes, n))
+            break;
+    }
+    return a;
+}
+
+unsigned server_port_local(const struct server *s, unsigned port)
+{
+    unsigned ix = 0;
+    for (unsigned i = 0; i < port; i++)
+        ix += s->params.ports[i].net.n_locals;
+    return ix;
+}
+
+void server_port_set(struct server *s, unsigned port, const struct net_settings *to)
+{
+    struct net_config *nc = &s->params.ports[port].net;
+    seq_count_begin(&s->locals_changes);
+    memcpy(nc->locals, to->locals, sizeof(nc->locals));
+    seq_count_end(&s->locals_changes);
+}
+
+struct own_thread *server_control_thread(const struct server *s)
+{
+    return (struct own_thread *)(uintptr_t)&s->control;
+}
+
+struct own_thread *server_app_thread(const struct server *s, unsigned i)
+{
+    return (struct own_thread *)(uintptr_t)&s->own_threads[i];
 }
 
 void server_arenas(const struct server *s, struct text *out)

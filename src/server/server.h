@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "c10m/app.h"
+#include "confine/call_filter.h"
 #include "drivers/eal.h"
 #include "mem/arena.h"
 #include "mem/ledger.h"
@@ -12,13 +13,23 @@
 #include "tables/driver_table.h"
 #include "worker/worker.h"
 
-enum { SERVER_WORKERS_MAX = 64, SERVER_PREFIX_BYTES = 32 };
+enum {
+    SERVER_WORKERS_MAX = 64,
+    SERVER_PREFIX_BYTES = 32,
+    SERVER_DEVICES_MAX = PORTS_MAX,  // of all ports; each has a section of its own
+};
 
 // server_port_params: a port and the addresses on it.
 struct server_port_params {
     struct port_params port;   // pools are filled in by the server; queues 0: one for each worker
     struct port_params inner;  // of the port inside, if port.driver wraps another port
-    struct net_config net;     // mac, caps, local_ix_first and secret are filled in by the server
+    unsigned n_members;        // of a bond
+    struct port_params members[PORT_MEMBERS_MAX];
+    unsigned parent;         // of a port of a VLAN: index of its parent, which is smaller
+    const char *linux_name;  // of the TAP interface by which Linux shares the port; NULL: none
+    uint32_t linux_rate;     // packets per second for Linux, and of Linux, of each worker
+    const char *follow;      // the Linux interface whose addresses it has; NULL: none
+    struct net_config net;   // mac, caps, local_ix_first and secret are filled in by the server
 };
 
 // server_inner_port: the parameters of the port that has the device: those of the port inside, if
@@ -27,6 +38,20 @@ static inline const struct port_params *server_inner_port(const struct server_po
 {
     return driver_wraps(pp->port.driver) ? &pp->inner : &pp->port;
 }
+
+// server_device: the parameters of the k-th port that has a device: of a bond the members, of any
+// other port server_inner_port() alone. NULL: there is none.
+static inline const struct port_params *server_device(const struct server_port_params *pp,
+                                                      unsigned k)
+{
+    if (pp->n_members != 0)
+        return k < pp->n_members ? &pp->members[k] : NULL;
+    return k == 0 ? server_inner_port(pp) : NULL;
+}
+
+// server_parent: the index of the port on whose link port i is; -1: it has its own.
+struct server_params;
+int server_parent(const struct server_params *p, unsigned i);
 
 struct server_service_params {
     const char *name;
@@ -42,7 +67,9 @@ struct server_params {
     const char *prefix;  // names hugetlbfs and DPDK files; servers of different names live together
     const char *huge_dir;  // where hugetlbfs is mounted for blocks and tables
     enum pages_kind pages;
-    bool telemetry;  // DPDK telemetry socket
+    uint8_t adopt;         // enum server_adopt (adoption.h)
+    bool telemetry;        // DPDK telemetry socket
+    enum call_mode calls;  // filters of system calls, of workers and of all other threads
     unsigned linux_cpu;
     unsigned n_linux_cpus;  // of the threads of applications; 0: linux_cpu
     unsigned linux_cpus[SERVER_WORKERS_MAX];
@@ -58,7 +85,9 @@ struct server_params {
     uint32_t reassembly;          // datagrams in parts, of each worker; 0: none are put together
     uint32_t flight_logs;         // logs of what is in flight, of all workers
     uint32_t packets;             // a worker
+    uint32_t jumbo_packets;       // a worker, if a port has jumbo frames
     uint32_t buffers;             // 2 KiB data buffers, a worker
+    uint32_t trace_ring;          // records of a trace, a worker; a power of two; 0: none
     uint64_t extra_packet_bytes;  // DPDK memory for pools that the caller makes
     uint64_t image_bytes_max;     // a service; 0: no limit but memory
     struct tcp_config tcp;
@@ -91,6 +120,10 @@ struct server *server_start(const struct server_params *p, struct err *err);
 // server_run: lets the workers begin. A server of ring ports is given its far ends between the two.
 int server_run(struct server *s, struct err *err);
 
+// server_give: its files outside run_dir that it still needs become that user's. For a process that
+// gives up root.
+int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *err);
+
 // server_stop_workers: stops the workers (open connections are reset); for those who hold a far end
 // of a port and close it before the server. server_stop does it too.
 void server_stop_workers(struct server *s);
@@ -112,6 +145,22 @@ struct worker *server_worker(const struct server *s, unsigned i);
 struct port *server_port(const struct server *s, unsigned i);
 const struct handoff *server_handoff(const struct server *s, unsigned port);  // NULL: one worker
 const struct c10m_service *server_service(const struct server *s, unsigned i);
+struct c10m_service *server_service_to_change(const struct server *s, unsigned i);
+
+// server_shown_local: the address at place local_ix of the first worker, also if it is gone.
+struct ip_addr server_shown_local(const struct server *s, unsigned local_ix);
+
+// server_port_local: the local_ix of a port's first place.
+unsigned server_port_local(const struct server *s, unsigned port);
+
+// server_port_set: notes what a port is to have from now on, for those who ask for addresses of the
+// parameters. The caller orders the workers to change.
+void server_port_set(struct server *s, unsigned port, const struct net_settings *to);
+
+// server_control_thread, server_app_thread: the thread that called server_run(); the thread of
+// service i's application. For CPU profiles. One that does not run has the tid 0.
+struct own_thread *server_control_thread(const struct server *s);
+struct own_thread *server_app_thread(const struct server *s, unsigned i);
 
 // server_arenas: `name value` lines of mem/arenas: bytes carved by name, bytes reserved, bytes per
 // connection of capacity.

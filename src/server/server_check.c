@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/server_check.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "mem/hugedir.h"
 #include "mem/ledger.h"
 #include "server/device_locks.h"
+#include "server/linux_tap.h"
 #include "server/server_fit.h"
 #include "server/server_internal.h"
 #include "server/server_memory.h"
@@ -68,13 +70,25 @@ void server_check_services(const struct server_params *p, bool agent, struct ser
     free(s);
 }
 
+static void check_devices(const struct server_params *p, unsigned i, struct server_findings *f)
+{
+    const struct port_params *device;
+    struct err err;
+    for (unsigned k = 0; (device = server_device(&p->ports[i], k)) != NULL; k++) {
+        struct port_params port = *device;
+        port.queues = (uint16_t)server_port_queues(p, i);
+        if (port_check(&port, &err) != 0 || device_locks_look(device, &err) != 0)
+            server_find_error(f, &err);
+    }
+}
+
 void server_check_ports(const struct server_params *p, struct server_findings *f)
 {
     struct err err;
     for (unsigned i = 0; i < p->n_ports; i++) {
-        struct port_params port = *server_inner_port(&p->ports[i]);
-        port.queues = (uint16_t)server_port_queues(p, i);
-        if (port_check(&port, &err) != 0 || device_locks_look(p, i, &err) != 0)
+        check_devices(p, i, f);
+        const char *shared = p->ports[i].linux_name;
+        if (shared != NULL && linux_tap_check(shared, p->ports[i].port.name, &err) != 0)
             server_find_error(f, &err);
     }
 }
@@ -117,6 +131,28 @@ int server_has_ports(const struct server_params *p, struct err *err)
     return p->n_ports != 0 ? 0
                            : err_set(err, "the configuration has no [port NAME]; an example is "
                                           "config/quickstart.conf");
+}
+
+static bool has_address(const struct net_config *n)
+{
+    for (unsigned k = 0; k < n->n_locals; k++)
+        if (!net_local_is_none(&n->locals[k]))
+            return true;
+    return false;
+}
+
+bool server_has_doubt(const struct server_params *p, unsigned i, struct err *err)
+{
+    const struct server_port_params *pp = &p->ports[i];
+    if (pp->linux_name == NULL || pp->follow != NULL || pp->port.n_vlans != 0 ||
+        has_address(&pp->net))
+        return false;
+    err_set(err,
+            "port %s: without an address all that arrives goes to Linux; with follow = %s the "
+            "workers have the addresses that Linux gives %s",
+            pp->port.name, pp->linux_name, pp->linux_name);
+    err_key(err, "port.%s.linux", pp->port.name);
+    return true;
 }
 
 static long owner_of(const char *name)
@@ -166,12 +202,13 @@ static int clean_eal(const char *name, const char *huge_dir, struct text *said, 
 }
 
 // The last user of the directory unmounts and removes it.
-static int clean_pages(const char *name, const char *huge_dir, struct text *said, struct err *err)
+static int clean_pages(const char *name, const char *huge_dir, bool keep, struct text *said,
+                       struct err *err)
 {
     struct hugedir d;
     if (!is_directory(huge_dir))
         return 0;
-    if (hugedir_open(&d, huge_dir, name, err) != 0)
+    if (hugedir_open(&d, huge_dir, name, keep, err) != 0)
         return -1;
     hugedir_close(&d);
     if (d.removed != 0)
@@ -181,7 +218,44 @@ static int clean_pages(const char *name, const char *huge_dir, struct text *said
     return 0;
 }
 
-int server_clean(const char *name, const char *huge_dir, struct text *said, struct err *err)
+// is_dead: whether a c10m process has made ROOT/NAME, and none lives that has it.
+static bool is_dead(const char *root, const char *name)
 {
-    return clean_eal(name, huge_dir, said, err) != 0 ? -1 : clean_pages(name, huge_dir, said, err);
+    char lock[EAL_DIR_BYTES + 2 * HUGEDIR_NAME_BYTES];
+    struct stat st;
+    snprintf(lock, sizeof(lock), "%s/%.64s/%s", root, name, EAL_DIR_LOCK);
+    return name[0] != '.' && stat(lock, &st) == 0 && eal_dir_owner(root, name) == 0;
+}
+
+static void look_eal(const char *name, struct text *said)
+{
+    char root[EAL_DIR_BYTES];
+    eal_dir_root(root);
+    DIR *d = opendir(root);
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        if (is_dead(root, e->d_name))
+            text_printf(said, "would remove directory %s/%s%s\n", root, e->d_name,
+                        strcmp(e->d_name, name) == 0 ? "" : " of another dead server");
+    if (d != NULL)
+        closedir(d);
+}
+
+void server_clean_look(const char *name, const char *huge_dir, struct text *said)
+{
+    static const size_t pages[] = {PAGE_2M, PAGE_1G};
+    look_eal(name, said);
+    for (unsigned i = 0; i < ARRAY_LEN(pages); i++) {
+        const uint64_t bytes = hugedir_dead_bytes(huge_dir, pages[i]);
+        if (bytes != 0)
+            text_printf(said, "would free %llu pages of %llu MiB below %s\n",
+                        (unsigned long long)(bytes / pages[i]),
+                        (unsigned long long)(pages[i] >> 20), huge_dir);
+    }
+}
+
+int server_clean(const char *name, const char *huge_dir, bool keep, struct text *said,
+                 struct err *err)
+{
+    return clean_eal(name, huge_dir, said, err) != 0 ? -1
+                                                     : clean_pages(name, huge_dir, keep, said, err);
 }

@@ -23,6 +23,11 @@ void server_find_warning(struct server_findings *f, const struct err *e);
 // server_has_ports: -1 and *err: a server of no port is not started.
 int server_has_ports(const struct server_params *p, struct err *err);
 
+// server_has_doubt: whether port i is shared with Linux and has no address that the workers could
+// use: Linux gets everything. *err has the words and the key. A port on whose link VLANs are may be
+// meant so.
+bool server_has_doubt(const struct server_params *p, unsigned i, struct err *err);
+
 // server_check_4k: whether there is enough memory, if p wants no hugepages. The kernel
 // hands it out when it is first written: what is too much would end the process later. -1: *err has
 // the numbers.
@@ -45,7 +50,12 @@ long server_owner(const struct server_params *p);
 // server_clean_check: -1: a living server has the name.
 int server_clean_check(const char *name, struct err *err);
 
+// server_clean_look: says what server_clean() would remove, a line each.
+void server_clean_look(const char *name, const char *huge_dir, struct text *said);
+
 // server_clean: removes what killed servers left in DPDK's directory and on hugetlbfs, of `name`
-// and of others, and unmounts that if nobody uses it; says so, a line each. -1: a living server has
-// the name, or it is not allowed.
-int server_clean(const char *name, const char *huge_dir, struct text *said, struct err *err);
+// and of others, and unmounts that if nobody uses it; says so, a line each. keep: except what
+// `name` kept for the next start ([control] adopt). -1: a living server has the name, or it is not
+// allowed.
+int server_clean(const char *name, const char *huge_dir, bool keep, struct text *said,
+                 struct err *err);

@@ -3,13 +3,22 @@
 
 #include <string.h>
 
+#include "drivers/bond.h"
 #include "pkt/port.h"
 #include "server/loopback_port.h"
+#include "server/port_places.h"
 #include "server/server_memory.h"
 
 static const char *service_param(const void *conf, const char *key)
 {
     return conf_service_param(conf, key);
+}
+
+// records_of: how many records fit in so many bytes, rounded down to a power of two; 0: none.
+static uint32_t records_of(uint32_t bytes)
+{
+    const uint32_t records = bytes / sizeof(struct trace_record);
+    return records == 0 ? 0 : 1u << (31 - __builtin_clz(records));
 }
 
 static void fill_machine(struct server_params *p, const struct conf *c)
@@ -23,11 +32,13 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->prefix = c->control.name;
     p->huge_dir = c->memory.hugetlbfs;
     p->telemetry = c->control.telemetry;
+    p->adopt = (uint8_t)c->control.adopt;
     p->pages = pages[c->memory.hugepage];
     p->linux_cpu = c->cpu.linux_cpus.id[0];
     p->n_linux_cpus = MIN(c->cpu.linux_cpus.n, (uint32_t)SERVER_WORKERS_MAX);
     for (unsigned i = 0; i < p->n_linux_cpus; i++)
         p->linux_cpus[i] = c->cpu.linux_cpus.id[i];
+    p->calls = (enum call_mode)c->control.seccomp;
     p->n_workers = conf_workers(c);
     p->cpus_shared = c->cpu.workers_per_core > 1;
     for (unsigned i = 0; i < p->n_workers; i++)
@@ -40,8 +51,16 @@ static void fill_machine(struct server_params *p, const struct conf *c)
     p->reassembly = c->memory.reassembly;
     p->flight_logs = c->memory.flight_logs;
     p->packets = c->memory.packets;
+    p->jumbo_packets = c->memory.jumbo_packets;
     p->buffers = c->memory.buffers;
+    p->trace_ring = records_of(c->control.trace_ring);
     p->image_bytes_max = c->memory.image_bytes;
+}
+
+// share_of: as tcp_config has it, where 0 is no limit.
+static uint32_t share_of(uint32_t ppm)
+{
+    return ppm < 1000000 ? ppm : 0;
 }
 
 static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
@@ -71,6 +90,9 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
                                       [CONF_COOKIES_ALWAYS] = TCP_COOKIES_ALWAYS};
     t->syn_cookies = cookies[c->syn_cookies];
     t->invalid_ack_ms = c->invalid_ack_ms;
+    t->prefix_share_ppm = share_of(c->prefix_share_ppm);
+    t->service_share_ppm = share_of(c->service_share_ppm);
+    t->accept_wait_us = c->accept_wait_ms != 0 ? c->accept_wait_ms * 1000 : UINT32_MAX;
     t->ack_merge = c->ack_merge;
     t->quick_ack = c->quick_ack;
     t->timestamps = c->timestamps;
@@ -108,6 +130,7 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .driver = c->driver,
         .device = c->device,
         .capture = c->capture,
+        .attach = c->attach,
         .memif_client = c->role == 1,
         .memif_id = c->id,
         .has_mac = memcmp(&c->mac, &none, sizeof(none)) != 0,
@@ -126,6 +149,7 @@ static void fill_device(struct port_params *p, const struct conf_port *c)
         .duplicate_ppm = c->duplicate_ppm,
         .corrupt_ppm = c->corrupt_ppm,
         .delay_ms = c->delay_ms,
+        .vlan = (uint16_t)c->vlan,
     };
     for (unsigned i = 0; i < c->host_address.n; i++) {
         const struct conf_prefix *h = &c->host_address.at[i];
@@ -186,30 +210,115 @@ static bool is_wrapped(const struct conf *c, const struct conf_port *port)
     return false;
 }
 
+static bool is_member(const struct conf *c, const struct conf_port *port)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        for (unsigned m = 0; m < c->ports[i].members.n; m++)
+            if (strcmp(c->ports[i].members.at[m], port->name) == 0)
+                return true;
+    return false;
+}
+
+static uint8_t hash_of(uint32_t hash)
+{
+    static const uint8_t hashes[] = {BOND_HASH_L2, BOND_HASH_L23, BOND_HASH_L34};
+    return hashes[hash];
+}
+
+static int fill_members(struct server_port_params *pp, const struct conf *c,
+                        const struct conf_port *cp, struct err *err)
+{
+    pp->port.lacp = cp->mode == CONF_LACP;
+    pp->port.lacp_fast = cp->lacp_rate == 1;
+    pp->port.bond_hash = hash_of(cp->hash);
+    pp->port.primary = -1;
+    pp->n_members = cp->members.n;
+    for (unsigned m = 0; m < cp->members.n; m++) {
+        const struct conf_port *member = port_named(c, cp->members.at[m]);
+        if (member == NULL)
+            return err_set(err, "port %s: member %s is not there", cp->name, cp->members.at[m]);
+        fill_device(&pp->members[m], member);
+        pp->members[m].mtu = pp->port.mtu;
+        if (strcmp(cp->primary, member->name) == 0)
+            pp->port.primary = (int)m;
+    }
+    return 0;
+}
+
+static void fill_linux(struct server_port_params *pp, const struct conf_port *c)
+{
+    pp->linux_name = c->linux_name[0] != '\0' ? c->linux_name : NULL;
+    pp->linux_rate = c->linux_rate;
+    pp->net.to_linux = pp->linux_name != NULL;
+    pp->net.to_linux_echo = c->linux_icmp;
+}
+
+static void fill_follow(struct server_port_params *pp, const struct conf_port *c)
+{
+    if (c->follow[0] == '\0')
+        return;
+    pp->follow = c->follow;
+    pp->net.changes = true;
+    port_places_fill(&pp->net);
+}
+
+// fill_parent: the parent's device is told the VLANs of all ports on its link.
+static int fill_parent(struct server_params *p, struct server_port_params *pp,
+                       const struct conf_port *cp, struct err *err)
+{
+    for (pp->parent = 0; pp->parent < p->n_ports; pp->parent++)
+        if (strcmp(p->ports[pp->parent].port.name, cp->parent) == 0)
+            break;
+    if (pp->parent == p->n_ports)
+        return err_set(err, "port %s: parent %s is not there", cp->name, cp->parent);
+    struct server_port_params *parent = &p->ports[pp->parent];
+    parent->port.vlans[parent->port.n_vlans++] = (uint16_t)cp->vlan;
+    parent->inner.vlans[parent->inner.n_vlans++] = (uint16_t)cp->vlan;
+    for (unsigned m = 0; m < parent->n_members; m++)
+        parent->members[m].vlans[parent->members[m].n_vlans++] = (uint16_t)cp->vlan;
+    return 0;
+}
+
+static int fill_port(struct server_params *p, const struct conf *c, const struct conf_port *cp,
+                     struct err *err)
+{
+    const struct conf_port *addressed = cp;
+    if (p->n_ports == WORKER_PORTS_MAX) {
+        err_set(err, "more than %d ports", WORKER_PORTS_MAX);
+        return err_key(err, "port.%s.driver", cp->name);
+    }
+    struct server_port_params *pp = &p->ports[p->n_ports];
+    fill_device(&pp->port, cp);
+    if (driver_has_parent(cp->driver) && fill_parent(p, pp, cp, err) != 0)
+        return -1;
+    if (driver_has_members(cp->driver) && fill_members(pp, c, cp, err) != 0)
+        return -1;
+    if (driver_wraps(cp->driver)) {
+        const struct conf_port *inner = port_named(c, cp->wraps);
+        if (inner == NULL)
+            return err_set(err, "port %s: wraps %s, which is not there", cp->name, cp->wraps);
+        fill_device(&pp->inner, inner);
+        if (cp->address.n == 0)
+            addressed = inner;
+    }
+    fill_net(&pp->net, addressed, c->tcp.icmp_rate_per_s);
+    fill_linux(pp, cp);
+    fill_follow(pp, addressed);
+    p->n_ports++;
+    return 0;
+}
+
+// A parent is opened before the ports on its link.
 static int fill_ports(struct server_params *p, const struct conf *c, struct err *err)
 {
     p->n_ports = 0;
-    for (unsigned i = 0; i < c->n_ports; i++) {
-        const struct conf_port *cp = &c->ports[i];
-        if (is_wrapped(c, cp))
-            continue;
-        if (p->n_ports == WORKER_PORTS_MAX) {
-            err_set(err, "more than %d ports", WORKER_PORTS_MAX);
-            return err_key(err, "port.%s.driver", cp->name);
+    for (unsigned later = 0; later < 2; later++)
+        for (unsigned i = 0; i < c->n_ports; i++) {
+            const struct conf_port *cp = &c->ports[i];
+            if (!is_wrapped(c, cp) && !is_member(c, cp) &&
+                driver_has_parent(cp->driver) == (later == 1) && fill_port(p, c, cp, err) != 0)
+                return -1;
         }
-        struct server_port_params *pp = &p->ports[p->n_ports++];
-        fill_device(&pp->port, cp);
-        const struct conf_port *addressed = cp;
-        if (driver_wraps(cp->driver)) {
-            const struct conf_port *inner = port_named(c, cp->wraps);
-            if (inner == NULL)
-                return err_set(err, "port %s: wraps %s, which is not there", cp->name, cp->wraps);
-            fill_device(&pp->inner, inner);
-            if (cp->address.n == 0)
-                addressed = inner;
-        }
-        fill_net(&pp->net, addressed, c->tcp.icmp_rate_per_s);
-    }
     return 0;
 }
 

@@ -61,6 +61,14 @@ void server_log_drain(struct server *s)
             s->log_lost[i] += s->services[i].app->log(&s->services[i], NULL, 0);
 }
 
+void server_log_reopen(struct server *s)
+{
+    server_log_drain(s);
+    for (unsigned i = 0; i < s->params.n_services; i++)
+        if (s->services[i].app->log != NULL)
+            s->log_lost[i] += s->services[i].app->log(&s->services[i], NULL, C10M_LOG_REOPEN);
+}
+
 void server_log_counts(const struct server *s, unsigned service, uint64_t *handed, uint64_t *lost)
 {
     *handed = s->log_handed[service];

@@ -21,6 +21,10 @@ struct rte_ring *server_log_init(void *mem);
 // LOG_PERIOD_MS, and once more when the workers have stopped.
 void server_log_drain(struct server *s);
 
+// server_log_reopen: drains the rings, and lets the services open their files again (SIGUSR1).
+// Control thread.
+void server_log_reopen(struct server *s);
+
 // server_log_counts: records of a service that were handed to it, and those of them that it could
 // not write.
 void server_log_counts(const struct server *s, unsigned service, uint64_t *handed, uint64_t *lost);

@@ -9,7 +9,9 @@
 #include "flow/wheel.h"
 #include "pkt/pkt.h"
 #include "pkt/port.h"
+#include "server/adoption.h"
 #include "server/app_threads.h"
+#include "server/linux_port.h"
 #include "server/server_log.h"
 #include "sock/sock.h"
 #include "worker/handoff.h"
@@ -38,10 +40,33 @@ static uint64_t xmit_deadlines_bytes(uint32_t connections)
     return ALIGN_UP(((uint64_t)connections + 63) / 64 * sizeof(uint64_t), CACHE_LINE);
 }
 
+static_assert((int)PORT_MTU_SMALL == 1900, "conf_is_jumbo() and the help of mtu have it");
+
+bool server_is_jumbo(const struct server_params *p, unsigned i)
+{
+    const int parent = server_parent(p, i);  // its driver receives, also what is too long for this
+    return server_inner_port(&p->ports[parent >= 0 ? (unsigned)parent : i])->mtu > PORT_MTU_SMALL;
+}
+
+bool server_has_jumbo(const struct server_params *p)
+{
+    bool has = false;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        has |= server_is_jumbo(p, i);
+    return has;
+}
+
+uint32_t server_handoff_out_max(const struct server_params *p, unsigned i)
+{
+    return handoff_out_max(server_is_jumbo(p, i) ? p->jumbo_packets : p->packets, p->n_ports);
+}
+
 static uint64_t handoff_bytes(const struct server_params *p)
 {
-    const uint32_t slots = handoff_slots(handoff_out_max(p->packets, p->n_ports));
-    return p->n_workers == 1 ? 0 : p->n_ports * handoff_footprint(slots, p->n_workers);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < p->n_ports && p->n_workers != 1; i++)
+        bytes += handoff_footprint(handoff_slots(server_handoff_out_max(p, i)), p->n_workers);
+    return bytes;
 }
 
 uint64_t server_udp_footprint(const struct server_params *p)
@@ -134,6 +159,9 @@ void server_regions(const struct server_params *p, struct region *regions)
                             flight_footprint(flights), false},
         [REGION_SOURCES] = {"sources", "connections of each address", n,
                             limits_sources(p) ? sources_footprint(n) : 0, true},
+        [REGION_PREFIXES] = {"prefixes", "connections of each /24 or /48, about",
+                             2ull * PREFIX_CELLS, ALIGN_UP(sizeof(struct prefixes), CACHE_LINE),
+                             false},
         [REGION_BUFFERS] = {"buffers", "data not yet consumed or acknowledged", p->buffers,
                             buf_footprint(p->buffers, p->buffers * REFS_PER_BUFFER), false},
         [REGION_NET] = {"net", "neighbors, packets to send", p->n_ports, net_bytes(p), false},
@@ -151,6 +179,11 @@ void server_regions(const struct server_params *p, struct region *regions)
                         server_udp_footprint(p), false},
         [REGION_LISTENERS] = {"listeners", "opened while running", TCP_LISTENINGS_MAX,
                               server_threads(p) != 0 ? sizeof(struct listen_table) : 0, false},
+        [REGION_LINUX] = {"linux", "packets on their way to Linux and back, their rates",
+                          linux_port_footprint(p) / linux_box_footprint(), linux_port_footprint(p),
+                          false},
+        [REGION_TRACE] = {"trace", "records of what the worker does", p->trace_ring,
+                          p->trace_ring != 0 ? trace_ring_footprint(p->trace_ring) : 0, false},
         [REGION_WORKER] = {"worker", "the loop's arrays and counters", 1,
                            ALIGN_UP(sizeof(struct worker), CACHE_LINE) + sizeof(struct core_stats) +
                                SOCK_OFFER_MAX + ALIGN_UP(sizeof(struct flow_table), CACHE_LINE),
@@ -163,7 +196,7 @@ void server_regions(const struct server_params *p, struct region *regions)
 uint64_t server_arena_bytes(const struct server_params *p)
 {
     struct region r[REGION_COUNT];
-    uint64_t bytes = 0;
+    uint64_t bytes = adoption_bytes(p);
     server_regions(p, r);
     for (unsigned i = 0; i < REGION_COUNT; i++)
         bytes += ALIGN_UP(r[i].bytes, CACHE_LINE) * p->n_workers;
@@ -181,16 +214,29 @@ unsigned server_port_queues(const struct server_params *p, unsigned port)
 static uint64_t port_bytes(const struct server_params *p)
 {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < p->n_ports; i++)
-        bytes += port_memory_bytes(server_inner_port(&p->ports[i]), server_port_queues(p, i));
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct port_params *device;
+        for (unsigned k = 0; (device = server_device(&p->ports[i], k)) != NULL; k++)
+            bytes += port_memory_bytes(device, server_port_queues(p, i));
+    }
     return bytes;
+}
+
+// pool_bytes: a packet takes the header, headroom and room of an mbuf, and the header of the pool's
+// element; the pool its cache and ring.
+static uint64_t pool_bytes(uint32_t packets, uint32_t room)
+{
+    enum { PER_PACKET = 128 + PKT_HEADROOM + 128, PER_POOL = 1 << 20 };
+    return (uint64_t)packets * (PER_PACKET + room) + PER_POOL;
+}
+
+uint64_t server_jumbo_bytes(const struct server_params *p)
+{
+    return server_has_jumbo(p) ? p->n_workers * pool_bytes(p->jumbo_packets, PKT_JUMBO_ROOM) : 0;
 }
 
 uint64_t server_packet_bytes(const struct server_params *p)
 {
-    // The header, headroom and room of an mbuf, the header of the pool's element, its cache and
-    // ring.
-    enum { PER_PACKET = 128 + PKT_HEADROOM + PKT_ROOM + 128, PER_POOL = 1 << 20 };
-    return p->extra_packet_bytes + port_bytes(p) +
-           (uint64_t)p->n_workers * ((uint64_t)p->packets * PER_PACKET + PER_POOL);
+    return p->extra_packet_bytes + port_bytes(p) + server_jumbo_bytes(p) +
+           p->n_workers * pool_bytes(p->packets, PKT_ROOM);
 }

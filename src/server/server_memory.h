@@ -18,6 +18,7 @@ enum region_id {
     REGION_EXTENSIONS,
     REGION_FLIGHTS,
     REGION_SOURCES,  // no bytes: no service limits them
+    REGION_PREFIXES,
     REGION_BUFFERS,
     REGION_NET,
     REGION_HANDOFF,     // no bytes: one worker
@@ -26,6 +27,8 @@ enum region_id {
     REGION_MESSAGES,    // no bytes: no service has a thread
     REGION_LISTENERS,   // the same
     REGION_UDP,         // no bytes: no application opens UDP ports
+    REGION_LINUX,       // no bytes: no port is shared with Linux
+    REGION_TRACE,       // no bytes: [control] trace_ring is 0
     REGION_WORKER,
     REGION_COUNT,
 };
@@ -79,5 +82,15 @@ uint64_t server_arena_bytes(const struct server_params *p);
 // server_port_queues: how many queues port `port` is asked to have.
 unsigned server_port_queues(const struct server_params *p, unsigned port);
 
+// server_is_jumbo: whether port i has jumbo frames, and so packets of the jumbo pools.
+// server_has_jumbo: whether any port has.
+bool server_is_jumbo(const struct server_params *p, unsigned i);
+bool server_has_jumbo(const struct server_params *p);
+
+// server_handoff_out_max: packets of a worker that others may have at once, for port i.
+uint32_t server_handoff_out_max(const struct server_params *p, unsigned i);
+
 // server_packet_bytes: bytes of DPDK memory: the packet pools of all workers, and the drivers.
+// server_jumbo_bytes: of them those of the pools of jumbo packets.
 uint64_t server_packet_bytes(const struct server_params *p);
+uint64_t server_jumbo_bytes(const struct server_params *p);

@@ -27,6 +27,7 @@ struct core {
     struct stall_named kept[STALLS_KEPT];
     struct stall_named longest;
     uint64_t counts[STALL_CAUSES], cycles[STALL_CAUSES];
+    struct stall_tally by[STALL_CAUSES][STALL_STAGES][STALL_SERVICES];
     // At the reset, after which this was shown: `longest` begins anew there.
     uint64_t n_reset, missed_reset, counts_reset[STALL_CAUSES], cycles_reset[STALL_CAUSES];
 };
@@ -60,7 +61,7 @@ static bool may_be_own_work(const struct stall *s)
 {
     switch (s->stage) {
     case STAGE_app:
-        return s->packets + s->timers != 0;  // datagrams and messages are no events
+        return s->packets + s->events + s->timers != 0;  // datagrams are no events
     case STAGE_timers:
         return s->timers != 0;
     case STAGE_rx:
@@ -197,11 +198,34 @@ void stalls_free(struct stalls *st)
     free(st);
 }
 
+static struct stall_tally *tally_of(struct core *c, enum stall_cause cause, const struct stall *s)
+{
+    return &c->by[cause][MIN(s->stage, STAGE_COUNT)][MIN(s->service, TCP_SERVICES_MAX)];
+}
+
+// lay: counts a stall as of this cause. unlay: and as of another one again.
+static void lay(struct core *c, enum stall_cause cause, const struct stall *s)
+{
+    struct stall_tally *t = tally_of(c, cause, s);
+    t->count++;
+    t->cycles += s->cycles;
+    c->counts[cause]++;
+    c->cycles[cause] += s->cycles;
+}
+
+static void unlay(struct core *c, enum stall_cause cause, const struct stall *s)
+{
+    struct stall_tally *t = tally_of(c, cause, s);
+    t->count--;
+    t->cycles -= s->cycles;
+    c->counts[cause]--;
+    c->cycles[cause] -= s->cycles;
+}
+
 static void keep(struct core *c, const struct stall_named *it)
 {
     c->kept[c->n++ % STALLS_KEPT] = *it;
-    c->counts[it->cause]++;
-    c->cycles[it->cause] += it->s.cycles;
+    lay(c, it->cause, &it->s);
     if (it->s.cycles > c->longest.s.cycles)
         c->longest = *it;
 }
@@ -218,10 +242,8 @@ static void steal_afterwards(struct core *c, uint64_t now)
             !explains(&c->left.steal_ns, to_ns(it->s.cycles, c->tsc_hz)))
             continue;
         it->cause = STALL_steal;
-        c->counts[STALL_unknown]--;
-        c->counts[STALL_steal]++;
-        c->cycles[STALL_unknown] -= it->s.cycles;
-        c->cycles[STALL_steal] += it->s.cycles;
+        unlay(c, STALL_unknown, &it->s);
+        lay(c, STALL_steal, &it->s);
     }
 }
 
@@ -348,6 +370,20 @@ uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_ca
     const struct core *c = &st->cores[worker];
     *ns = to_ns(c->cycles[cause], c->tsc_hz);
     return c->counts[cause];
+}
+
+struct stall_tally stalls_by(const struct stalls *st, unsigned worker, enum stall_cause cause,
+                             unsigned stage, unsigned service)
+{
+    struct stall_tally t = st->cores[worker].by[cause][stage][service];
+    if (t.count != 0)  // most are 0, and a division costs more
+        t.ns = to_ns(t.cycles, st->cores[worker].tsc_hz);
+    return t;
+}
+
+const char *stalls_cause_name(enum stall_cause cause)
+{
+    return cause_names[cause];
 }
 
 const struct linux_counts *stalls_host(const struct stalls *st, unsigned worker)

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "server/linux_counts.h"
 #include "stat/stall.h"
+#include "tcp/tcp_service.h"
 
 enum {
     STALLS_KEPT = 256,      // shown, of each worker: the last ones
@@ -87,6 +88,18 @@ void stalls_causes_render(const struct stalls *st, unsigned worker, struct text 
 // stalls_by_cause: how many there were of one worker; *ns: their sum.
 uint64_t stalls_by_cause(const struct stalls *st, unsigned worker, enum stall_cause cause,
                          uint64_t *ns);
+
+// stalls_by: the same of one stage (STAGE_COUNT: untimed) and of one service (TCP_SERVICES_MAX:
+// none is known). Not reset either.
+enum { STALL_STAGES = STAGE_COUNT + 1, STALL_SERVICES = TCP_SERVICES_MAX + 1 };
+struct stall_tally {
+    uint64_t count, cycles, ns;
+};
+struct stall_tally stalls_by(const struct stalls *st, unsigned worker, enum stall_cause cause,
+                             unsigned stage, unsigned service);
+
+// stalls_cause_name: as in cores/N/stall_causes.
+const char *stalls_cause_name(enum stall_cause cause);
 
 // stalls_host: what Linux had counted of the worker and its CPU when it was last looked at: within
 // STALLS_CALM_MS. stalls_host_ns: when that was, on a clock of its own; 0: never.

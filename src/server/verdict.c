@@ -156,6 +156,11 @@ static void judge_port(struct verdict *v, const struct verdict_look *now, unsign
     see(v, now->now_ns, VERDICT_link_down, p->name, p->link_known && !p->link_up,
         "link %s down%s%s%s", p->name, p->link_reason != NULL ? " (" : "",
         p->link_reason != NULL ? p->link_reason : "", p->link_reason != NULL ? ")" : "");
+    see(v, now->now_ns, VERDICT_members_missing, p->name,
+        p->link_up && p->members_usable < p->members, "%s runs on %s of %u members", p->name,
+        grouped(number, p->members_usable), p->members);
+    see(v, now->now_ns, VERDICT_linux_gone, p->name, p->linux_gone,
+        "interface of Linux at port %s was removed: restart the server", p->name);
     for (unsigned k = 0; k < ARRAY_LEN(losses); k++) {
         const double lost = rate(v, now, losses[k].is, losses[k].was);
         snprintf(subject, sizeof(subject), "%s %s", p->name, losses[k].name);
@@ -248,12 +253,15 @@ static void judge_host(struct verdict *v, const struct verdict_look *now,
 static void judge_core(struct verdict *v, const struct verdict_look *now, unsigned i)
 {
     const struct verdict_core *c = &now->cores[i], *b = &v->before.cores[i];
+    const bool known = c->function != NULL && strcmp(c->function, "-") != 0;
+    const char *in = known ? ", function " : "", *function = known ? c->function : "";
     if (c->app != NULL)
         see(v, now->now_ns, VERDICT_core_stalled, c->name, (double)c->stalled_ms,
-            "core %s stalled in stage %s of application %s", c->name, c->stage, c->app);
+            "core %s stalled in stage %s of application %s, service %s%s%s", c->name, c->stage,
+            c->app, c->service, in, function);
     else
         see(v, now->now_ns, VERDICT_core_stalled, c->name, (double)c->stalled_ms,
-            "core %s stalled in stage %s", c->name, c->stage);
+            "core %s stalled in stage %s%s%s", c->name, c->stage, in, function);
     struct verdict_item *stalled = find(v, VERDICT_core_stalled, c->name);
     if (stalled != NULL && stalled->seen)  // it began before it was long enough to be said
         stalled->since_ns = now->now_ns - MIN(c->stalled_ms * 1000000, now->now_ns);

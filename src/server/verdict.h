@@ -33,8 +33,9 @@ enum verdict_severity {
 // The thresholds, and why they are there. A level is in the unit that the name says.
 enum {
     // A worker's turn takes microseconds; 50 ms count as stalled in cores/N/state, and a busy host
-    // takes that much now and then. A second is a worker that does not come back by itself.
-    VERDICT_STALLED_MS = 1000,
+    // takes that much now and then. Half a second is a worker that does not come back by itself
+    // (prof/hang_watch.h has the same).
+    VERDICT_STALLED_MS = 500,
     // Full is full; below 98 % there is room for more than a burst again.
     VERDICT_FULL_PERCENT = 100,
     VERDICT_ROOM_PERCENT = 98,
@@ -62,8 +63,9 @@ enum {
 // making begins and ends at once.
 #define VERDICT_KIND_TABLE(X)                                                                      \
     X(core_stalled, ALARM, VERDICT_STALLED_MS, 1, 1, 1,                                            \
-      "A worker has not ended its turn for a second or more.")                                     \
+      "A worker has not ended its turn for half a second or more.")                                \
     X(link_down, ALARM, 1, 1, 1, 2, "The link of a port is down.")                                 \
+    X(linux_gone, ALARM, 1, 1, 1, 1, "The interface by which Linux shares a port was removed.")    \
     X(pool_empty, ALARM, VERDICT_FULL_PERCENT, VERDICT_ROOM_PERCENT, 2, 3,                         \
       "All entries of a pool of a worker are in use.")                                             \
     X(connections_full, ALARM, VERDICT_FULL_PERCENT, VERDICT_ROOM_PERCENT, 1, 3,                   \
@@ -78,6 +80,7 @@ enum {
       "Connections are reset to get their buffers back.")                                          \
     X(drops, WARNING, VERDICT_LOSES_PER_S, VERDICT_LOSES_PER_S, 1, 5,                              \
       "Packets are dropped for a reason whose cause is on this side.")                             \
+    X(members_missing, WARNING, 1, 1, 1, 2, "A bond runs without some of its members.")            \
     X(rss_software, WARNING, 1, 1, 1, 3,                                                           \
       "A port was given up: it does not spread packets as it was set, software does.")             \
     X(rss_suspect, WARNING, 1, 1, 1, 3,                                                            \
@@ -127,7 +130,9 @@ extern const char *const verdict_severities[VERDICT_SEVERITIES];
 struct verdict_port {
     const char *name;
     bool link_known, link_up;
-    const char *link_reason;  // of one that is down: a word; NULL: none
+    bool linux_gone;
+    const char *link_reason;           // of one that is down: a word; NULL: none
+    unsigned members, members_usable;  // of a bond
     uint64_t rx_missed, rx_nombuf, rx_errors, tx_errors;
     uint64_t handoff_lost;
     enum rss_state rss;
@@ -136,7 +141,8 @@ struct verdict_port {
 struct verdict_core {
     char name[24];
     uint64_t stalled_ms;  // 0: it is not
-    const char *stage, *app;
+    const char *stage, *app, *service;
+    const char *function;  // in which it is; "-": not known
     uint64_t busy_cycles, cycles;
     // Of the host, as of host_ns, which may be the same in several looks. host_ns 0: not known.
     uint64_t host_ns, wait_ns, steal_ns, interrupts;

@@ -4,7 +4,9 @@
 #pragma once
 #include "base/err.h"
 #include "base/shared.h"
+#include "c10m/reload.h"
 #include "c10m/socket.h"
+#include "c10m/trace.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -23,10 +25,11 @@ enum {
 struct c10m_image {
     uint8_t *bytes;
     uint64_t len;
-    struct c10m_image *next;  // next image of the service
+    struct c10m_image *next;  // next image of the set
 };
 
-// c10m_service: one [service NAME]. Written before the workers start, then only read.
+// c10m_service: one [service NAME]. Written before the workers start, then only read, except for
+// the amounts of images and `reload_stops`.
 struct c10m_service {
     const char *name;
     const struct c10m_app *app;
@@ -40,8 +43,15 @@ struct c10m_service {
         char name[32];
         char help[96];
     } counters[SOCK_COUNTERS_MAX];
-    struct c10m_image *images;
-    uint64_t image_bytes, image_bytes_max;  // 0: limited by memory only
+    int n_trace_events;
+    char trace_events[C10M_TRACE_EVENTS_MAX][C10M_TRACE_NAME_BYTES];
+    uint64_t image_bytes_max;    // of each set of images; 0: limited by memory only
+    struct c10m_images *images;  // of c10m_image_reserve(); NULL: none
+    // Of all sets. Written by the control thread in init and fini, between them by the one thread
+    // that a reload has at a time; read by any.
+    struct shared_u64 image_bytes, image_count;
+    bool started;                     // init has returned
+    struct shared_bool reload_stops;  // control thread to the thread of a reload
 };
 
 // c10m_conn: a connection, as a callback gets it.
@@ -76,7 +86,9 @@ struct sock {
     unsigned n_readable;
     uint32_t readable[SOCK_READABLE_MAX];
     // Local addresses by flow_key.local_ix, to open connections from.
-    const struct ip_addr *locals;
+    // A place without an address has :: or 0.0.0.0. shown: with addresses that are gone, too, for
+    // their connections.
+    const struct ip_addr *locals, *shown;
     unsigned n_locals;
     struct c10m_core core;
     // Services whose connections are all being reset, one bit each; the next block to examine.
@@ -118,10 +130,11 @@ int sock_local(const struct sock *k, const uint8_t addr[16]);
 void sock_reset_some(struct sock *k);
 
 // sock_reset: resets connection ix, which is not FREE, and calls `close`, also for other
-// connections that its callbacks end. sock_drain: calls `drain` of its application. Both between
-// two events; the block may be free afterwards.
+// connections that its callbacks end. sock_drain, sock_shown: call `drain`, or `shown` of its
+// reload, of its application. All between two events; the block may be free afterwards.
 void sock_reset(struct sock *k, uint32_t ix);
 void sock_drain(struct sock *k, uint32_t ix);
+void sock_shown(struct sock *k, uint32_t ix);
 
 // sock_service_init: calls the application's init; -1 and *err. sock_service_fini: calls its fini
 // and frees the images. Control thread, before and after the workers run.

@@ -89,6 +89,18 @@ static inline bool send_fast(struct c10m_conn *c, const uint8_t *data, size_t le
     return true;
 }
 
+// want_write: not all of len bytes could be queued; the application is told when there is room. A
+// connection that may not send any more has no limit that could be counted.
+static void want_write(struct c10m_conn *c, size_t len)
+{
+    const struct tcp *t = c->k->tcp;
+    const uint32_t used = c->b->snd_end - c->b->snd_una, limit = tcp_snd_limit(t, c->b);
+    const bool limited = used >= limit || len > limit - used;
+    c->b->flags |= BF_WANT_WRITE;
+    t->stats->c.sends_limited += may_send(c->b) && limited;
+    t->stats->c.sends_no_buffer += may_send(c->b) && !limited;
+}
+
 static NOINLINE size_t send_full(struct c10m_conn *c, const void *data, size_t len)
 {
     struct buf_pool *p = &c->k->tcp->bufs;
@@ -100,7 +112,7 @@ static NOINLINE size_t send_full(struct c10m_conn *c, const void *data, size_t l
         room = c10m_send_room(c);
     }
     if (unlikely(len > room)) {
-        b->flags |= BF_WANT_WRITE;
+        want_write(c, len);
         tcp_dirty(c->k->tcp, c->ix);  // arms the retry timer if nothing is in flight
         len = room;
     }
@@ -147,14 +159,14 @@ bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t
     if (len == 0)
         return true;
     if (!may_send(b) || b->snd_end - b->snd_una >= tcp_snd_limit(t, b) || len > REF_MAX) {
-        b->flags |= BF_WANT_WRITE;
+        want_write(c, SIZE_MAX);
         return false;
     }
     if (len < REF_MIN && c10m_send_room(c) >= len)
         return c10m_send(c, image->bytes + off, len) == len;
     const uint32_t ix = buf_get_ref(&c->k->tcp->bufs, image->bytes + off, (uint32_t)len);
     if (ix == BUF_NONE) {
-        b->flags |= BF_WANT_WRITE;
+        want_write(c, 0);
         tcp_dirty(c->k->tcp, c->ix);
         return false;
     }
@@ -222,6 +234,11 @@ bool c10m_draining(const struct c10m_conn *c)
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->k->tcp->now.us;
+}
+
+uint32_t c10m_waited_us(const struct c10m_conn *c)
+{
+    return c->k->tcp->behind_us;
 }
 
 uint64_t c10m_unix_us(const struct c10m_conn *c)

@@ -4,6 +4,7 @@
 #include "mem/block.h"
 #include "mem/buf.h"
 #include "sock/sock_internal.h"
+#include "tcp/tcp_trace.h"
 #include "tcp/tcp_view.h"
 
 static inline const struct c10m_app *app_of(const struct c10m_conn *c)
@@ -226,6 +227,7 @@ static void finish(struct c10m_conn *c)
 {
     if ((c->b->flags & BF_IN_APP) && app_of(c)->close != NULL)
         app_of(c)->close(c, (enum c10m_close)c->b->close_why);
+    point_close(c->k->tcp->trace, tcp_traced(c->k->tcp, c->b), c->b->close_why);
     tcp_free(c->k->tcp, c->ix);
 }
 
@@ -302,6 +304,7 @@ static void tell_open(struct c10m_conn *c)
     if (unlikely(listens))
         pop_listener_mark(c);
     c->b->flags |= BF_IN_APP;
+    point_open(c->k->tcp->trace, tcp_traced(c->k->tcp, c->b));
     if (app_of(c)->open != NULL)
         app_of(c)->open(c);
     if (unlikely(listens))
@@ -343,6 +346,7 @@ void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data
         return;
     }
     shared_u8_store(&k->serving, c.b->service);
+    tcp_touch(k->tcp, v->block);
     if (likely(v->events == TCP_EV_DATA))
         deliver(&c, data, v->data_len);
     else
@@ -379,6 +383,7 @@ void sock_tell(struct sock *k)
         if (c.b->state == TCP_FREE || !(c.b->flags & BF_IN_APP))
             continue;
         shared_u8_store(&k->serving, c.b->service);
+        tcp_touch(k->tcp, ix);
         if (app_of(&c)->readable != NULL && !(c.b->flags & BF_ABORT))
             app_of(&c)->readable(&c);
         settle_all(&c);
@@ -390,6 +395,7 @@ void sock_reset(struct sock *k, uint32_t ix)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
     shared_u8_store(&k->serving, c.b->service);
+    tcp_touch(k->tcp, ix);
     tcp_abort(k->tcp, ix);
     finish(&c);
     if (c.due & DUE_OTHERS)
@@ -402,7 +408,18 @@ void sock_drain(struct sock *k, uint32_t ix)
     if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->drain == NULL)
         return;
     shared_u8_store(&k->serving, c.b->service);
+    tcp_touch(k->tcp, ix);
     app_of(&c)->drain(&c);
+    settle_all(&c);
+}
+
+void sock_shown(struct sock *k, uint32_t ix)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+    if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->reload == NULL)
+        return;
+    shared_u8_store(&k->serving, c.b->service);
+    app_of(&c)->reload->shown(&c);
     settle_all(&c);
 }
 

@@ -12,7 +12,7 @@ int sock_local(const struct sock *k, const uint8_t addr[16])
 {
     for (unsigned i = 0; i < k->n_locals; i++)
         if (memcmp(k->locals[i].b, addr, 16) == 0)
-            return (int)i;
+            return ip_is_any(&k->locals[i]) ? -1 : (int)i;  // a place without an address
     return -1;
 }
 

@@ -106,7 +106,7 @@ static int local_for(const struct c10m_conn *from, const struct ip_addr *remote)
     if (ip_is_v4(remote) == ip_is_v4(&from->b->key.remote))
         return (int)own;
     for (unsigned i = 0; i < k->n_locals; i++)
-        if (ip_is_v4(remote) == ip_is_v4(&k->locals[i]))
+        if (!ip_is_any(&k->locals[i]) && ip_is_v4(remote) == ip_is_v4(&k->locals[i]))
             return (int)i;
     return -1;
 }
@@ -144,7 +144,7 @@ void c10m_local(const struct c10m_conn *c, struct c10m_name *name)
     const uint16_t ix = c->b->key.local_ix;
     *name = (struct c10m_name){.port = c->b->key.local_port};
     if (ix < c->k->n_locals)
-        memcpy(name->addr, c->k->locals[ix].b, sizeof(name->addr));
+        memcpy(name->addr, c->k->shown[ix].b, sizeof(name->addr));
 }
 
 bool c10m_abort_all(struct c10m_core *w, struct c10m_service *s)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/log.h"
 #include "sock/sock.h"
@@ -12,21 +11,22 @@
 int sock_service_init(struct c10m_service *s, struct err *err)
 {
     char text[ERR_TEXT_BYTES / 2] = "no reason given";
-    if (s->app->init == NULL || s->app->init(s, text, sizeof(text)) == 0)
-        return 0;
-    return err_set(err, "service %s: %s", s->name, text);
+    const int rc = s->app->init == NULL ? 0 : s->app->init(s, text, sizeof(text));
+    s->started = true;
+    return rc == 0 ? 0 : err_set(err, "service %s: %s", s->name, text);
 }
 
 void sock_service_fini(struct c10m_service *s)
 {
     if (s->app->fini != NULL)
         s->app->fini(s);
-    while (s->images != NULL) {
-        struct c10m_image *image = s->images;
-        s->images = image->next;
-        munmap(image->bytes, ALIGN_UP(image->len, 4096));
-        free(image);
-    }
+    c10m_images_free(s->images);
+    s->images = NULL;
+}
+
+bool c10m_reload_stopping(const struct c10m_service *s)
+{
+    return shared_bool_load(&s->reload_stops);
 }
 
 void *c10m_service_data(const struct c10m_service *s)
@@ -56,24 +56,9 @@ void c10m_warn(const struct c10m_service *s, const char *format, ...)
 
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)
 {
-    const uint64_t bytes = ALIGN_UP(len, 4096);
-    if (len == 0 || (s->image_bytes_max != 0 && s->image_bytes + bytes > s->image_bytes_max))
-        return NULL;
-    struct c10m_image *image = calloc(1, sizeof(*image));
-    if (image == NULL)
-        return NULL;
-    image->bytes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (image->bytes == MAP_FAILED) {
-        free(image);
-        return NULL;
-    }
-    madvise(image->bytes, bytes, MADV_HUGEPAGE);
-    image->len = len;
-    image->next = s->images;
-    s->images = image;
-    s->image_bytes += bytes;
-    *room = image->bytes;
-    return image;
+    if (s->images == NULL)
+        s->images = c10m_images_new(s);
+    return s->images == NULL ? NULL : c10m_images_reserve(s->images, len, room);
 }
 
 const struct c10m_image *c10m_image_create(struct c10m_service *s, const void *data, uint64_t len)

@@ -12,19 +12,51 @@ static void find_stage(const struct worker *w, struct stall *s)
         }
 }
 
+// served: the services that a turn has served.
+struct served {
+    unsigned n;  // events, datagrams and lots of messages
+    uint8_t service;
+};
+
+static void add_service(struct served *s, uint8_t service)
+{
+    s->service = s->n++ == 0 || s->service == service ? service : STALL_NO_SERVICE;
+}
+
+// service_of: the service of all events, datagrams and messages of the turn; STALL_NO_SERVICE: of
+// several. A block may have a new connection by now, of the same service or of another one.
+static uint8_t service_of(const struct worker *w)
+{
+    struct served s = {0, STALL_NO_SERVICE};
+    for (uint32_t i = 0; i < w->n_events; i++) {
+        const uint32_t ix = w->verdicts[w->events[i]].block;
+        if (ix < w->block_count)
+            add_service(&s, w->tcp.blocks[ix].service);
+    }
+    for (uint32_t i = 0; i < w->rx.n_udp; i++)
+        add_service(&s, w->rx.udp[i].service);
+    if (w->n_messages != 0)
+        add_service(&s, w->told_several ? STALL_NO_SERVICE : w->told);
+    return s.service;
+}
+
 static void note_stall(struct worker *w, uint64_t cycles, bool worked)
 {
     struct stall s = {.end_tsc = w->tsc_end,
                       .cycles = cycles,
                       .stage_cycles = 0,
                       .packets = (uint16_t)w->n_rx,
-                      .events = (uint16_t)w->n_events,
+                      .events = (uint16_t)(w->n_events + w->n_messages),
                       .timers = (uint16_t)w->n_expired,
                       .segments = (uint16_t)w->tcp.n_out,
-                      .stage = STAGE_idle};
+                      .stage = STAGE_idle,
+                      .service = STALL_NO_SERVICE};
     if (worked)
         find_stage(w, &s);
+    if (s.stage == STAGE_app)  // in other stages the service is not what took long
+        s.service = service_of(w);
     stall_put(&w->stalls, &s);
+    turn_trace_stall(w, &s);
     w->stats->c.turns_over_100us++;
 }
 

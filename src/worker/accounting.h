@@ -4,6 +4,7 @@
 // every turn calls are inline.
 #pragma once
 #include "base/clock.h"
+#include "worker/turn_trace.h"
 #include "worker/worker.h"
 
 static_assert((WORKER_TIMED_TURNS & (WORKER_TIMED_TURNS - 1)) == 0, "a mask of bits");
@@ -19,7 +20,10 @@ NOINLINE void account_unusual(struct worker *w, struct latency *l, uint64_t cycl
 // account_stage: `stage` has ended and the next one begins.
 static inline void account_stage(struct worker *w, enum stage stage)
 {
+    // A process that adopts connections believes this word: see worker/hand.h and tcp_touch().
+    __asm__ volatile("" ::: "memory");
     shared_u32_store(&w->at, stage + 1);
+    __asm__ volatile("" ::: "memory");
     if (w->timed)
         w->marks[stage + 1] = tsc_read();
 }
@@ -50,12 +54,14 @@ static inline bool account_turn(struct worker *w)
     w->tsc_end = tsc_read();
     const uint64_t cycles = w->tsc_end - w->marks[0];
     st->c.turns++;
-    if ((w->n_rx | w->tcp.n_out | w->n_expired | w->ordered) == 0) {
+    if ((w->n_rx | w->tcp.n_out | w->n_expired | w->n_messages | w->ordered) == 0) {
         st->cycles[STAGE_idle] += cycles;
         account_latency(w, &w->idle, cycles, 1);
         return false;
     }
     account_latency(w, &w->busy, cycles, w->n_rx);
+    if (unlikely(w->traced))
+        turn_trace_end(w);
     if (w->timed)
         account_stages(w, cycles);
     else

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "wire/proto.h"
-#include "wire/raw.h"
+#include "wire/link_talk.h"
 #include "worker/capture_ring.h"
 
 // room: the free memory of the ring for a record: `left` bytes at `at`, then the bytes at `next`.
@@ -61,49 +60,38 @@ uint32_t capture_filter_run(const struct capture_filter *f, struct pkt *p)
     return (uint32_t)rte_bpf_exec(f->bpf, &p->m);
 }
 
-// is_for_all_workers: whether handoff.h gives every worker a copy: ARP, neighbor discovery, MLD
-// queries.
-static bool is_for_all_workers(const struct pkt *p)
+static void copy_one(struct capture_sink *t, unsigned port, enum capture_direction direction,
+                     struct pkt *p, uint64_t tsc)
 {
-    const uint8_t *f = pkt_data(p);
-    const uint32_t n = pkt_len(p);
-    if (n < ETH_BYTES)
-        return false;
-    const uint16_t type = load_be16(f + ETH_TYPE_AT);
-    if (type != ETH_TYPE_IP6 || n <= ETH_BYTES + IP6_BYTES)
-        return type == ETH_TYPE_ARP;
-    // An MLD query follows a hop-by-hop header of 8 bytes.
-    const uint8_t *l4 = f + ETH_BYTES + IP6_BYTES, *end = f + n;
-    uint8_t proto = f[ETH_BYTES + IP6_NEXT_AT];
-    if (proto == IP_PROTO_HOPS && l4 + 8 < end) {
-        proto = l4[0];
-        l4 += 8;
-    }
-    return proto == IP_PROTO_ICMP6 &&
-           ((l4[0] >= ND_ROUTER_SOLICIT && l4[0] <= ND_REDIRECT) || l4[0] == MLD_QUERY);
+    struct capture_ring_counts *c = &t->counts[port];
+    c->seen++;
+    const uint32_t wanted = t->filter == NULL ? UINT32_MAX : capture_filter_run(t->filter, p);
+    if (wanted == 0)
+        return;
+    c->matched++;
+    const uint32_t orig = pkt_total_len(p);
+    const struct capture_record head = {.tsc = tsc,
+                                        .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
+                                        .orig_bytes = orig,
+                                        .port = (uint8_t)port,
+                                        .direction = (uint8_t)direction};
+    if (unlikely(!copy(t->ring, &head, p)))
+        c->dropped++;
 }
 
 static void copy_matching(struct capture_sink *t, unsigned port, enum capture_direction direction,
                           struct pkt *const *pkts, uint32_t n, uint64_t tsc)
 {
-    struct capture_ring_counts *c = &t->counts[port];
+    const uint16_t tag = t->tags[port];
     for (uint32_t i = 0; i < n; i++) {
         struct pkt *p = pkts[i];
-        if (t->quiet && direction == CAPTURE_IN && is_for_all_workers(p))
+        if (t->quiet && direction == CAPTURE_IN && wire_is_link_talk(pkt_data(p), pkt_len(p)))
             continue;
-        c->seen++;
-        const uint32_t wanted = t->filter == NULL ? UINT32_MAX : capture_filter_run(t->filter, p);
-        if (wanted == 0)
-            continue;
-        c->matched++;
-        const uint32_t orig = pkt_total_len(p);
-        const struct capture_record head = {.tsc = tsc,
-                                            .bytes = MIN(orig, MIN(wanted, t->snap_bytes)),
-                                            .orig_bytes = orig,
-                                            .port = (uint8_t)port,
-                                            .direction = (uint8_t)direction};
-        if (unlikely(!copy(t->ring, &head, p)))
-            c->dropped++;
+        if (tag != 0)
+            pkt_tag(p, tag);
+        copy_one(t, port, direction, p, tsc);
+        if (tag != 0)
+            pkt_untag(p);
     }
 }
 

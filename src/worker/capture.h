@@ -47,6 +47,8 @@ struct capture_sink {
     uint32_t ports;      // bit p: port p
     uint8_t directions;  // enum capture_direction, or-ed
     bool quiet;          // another worker copies the frames that go to every worker
+    // By port: the tag of a VLAN that the filter and the copy are to have, as on the wire. 0: none.
+    uint16_t tags[CAPTURE_PORTS_MAX];
     struct capture_ring_counts counts[CAPTURE_PORTS_MAX] CACHE_ALIGNED;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "c10m/socket.h"
+#include "stat/trace_points.h"
 #include "wire/datagram.h"
 #include "worker/egress.h"
 
@@ -256,7 +257,7 @@ static void deliver_packet(struct worker *w, const struct udp_in *u, struct c10m
         w->stats->c.delivered++;
         return;
     }
-    w->stats->drops[DROP_udp_refused]++;
+    stat_drop(w->stats, DROP_udp_refused, 1);
     w->stats->c.udp_refused6 += !ip_is_v4(&u->src);
 }
 
@@ -292,7 +293,7 @@ void worker_udp_deliver(struct worker *w, const struct udp_in *u)
         .data = pkt_data(w->pkts[u->pkt_ix]) + u->data_off, .len = u->data_len, .port = u->open};
     // An earlier callback may have closed the port.
     if (!o->open || o->port != u->dst_port || o->service != u->service) {
-        w->stats->drops[u->kind == UDP_ERROR ? DROP_icmp_no_owner : DROP_udp_no_port]++;
+        stat_drop(w->stats, u->kind == UDP_ERROR ? DROP_icmp_no_owner : DROP_udp_no_port, 1);
         return;
     }
     if (u->kind == UDP_ERROR)

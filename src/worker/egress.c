@@ -15,7 +15,7 @@ uint16_t worker_local(const struct worker *w, const struct ip_addr *a)
 {
     for (unsigned i = 0; i < w->sock.n_locals; i++)
         if (ip_equal(&w->sock.locals[i], a))
-            return (uint16_t)i;
+            return ip_is_any(a) ? UINT16_MAX : (uint16_t)i;  // a place without an address
     return UINT16_MAX;
 }
 

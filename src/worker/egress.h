@@ -2,9 +2,10 @@
 // egress.h: c10m_name conversions, and the routes from a worker.
 //
 // The functions with a const worker may be called by any thread while the worker runs. They read
-// addresses, routes and port numbers, which the control thread writes before the worker starts and
-// nobody writes later: sock.locals, sock.n_locals, n_ports, port_of_local, loopback_port, and
-// addresses and routes of ports[].net. They are the same in all workers; other threads use the
+// port numbers, which the control thread writes before the worker starts and nobody writes later
+// (sock.n_locals, n_ports, port_of_local, loopback_port), and addresses and routes: sock.locals,
+// and those of ports[].net. ORDER_PORT changes these: another thread looks at worker.locals_changes
+// and asks again. They are the same in all workers, soon after an order; other threads use the
 // first worker's.
 #pragma once
 #include <string.h>
@@ -38,7 +39,7 @@ static inline void name_set(struct c10m_name *n, const struct ip_addr *a, uint16
 // name_is_any: whether a is :: or 0.0.0.0.
 static inline bool name_is_any(const struct ip_addr *a)
 {
-    return ip_is_zero(a) || (ip_is_v4(a) && ip_to_v4(a) == 0);
+    return ip_is_any(a);
 }
 
 // worker_peer_addr: the address of a peer. As on Linux, :: and 0.0.0.0 mean this host.

@@ -7,6 +7,8 @@
 
 #include "base/copy.h"
 #include "base/shared.h"
+#include "pkt/refusal.h"
+#include "stat/trace_points.h"
 #include "wire/parse6.h"
 #include "wire/proto.h"
 #include "wire/raw.h"
@@ -14,6 +16,7 @@
 enum {
     WORKERS_MAX = 64,    // one bit of a 64-bit word each
     FLUSH_TRIES = 1000,  // attempts to send to a port that accepts no packet
+    HELD_TRIES = 1024,   // ... between two looks whether it accepts others (pkt/refusal.h)
 };
 
 // pair: `go` takes packets to another worker. `back` returns them after that worker has copied
@@ -37,6 +40,8 @@ struct lane {
     uint32_t tx_away;           // packets in that pair
     uint32_t n_held;            // packets in held[]: copied, but not accepted by the port yet
     struct pkt *held[HANDOFF_COPY_MAX];
+    uint32_t held_tries;  // in a row, in which it has accepted none of them
+    struct refusal refusal;
     struct pair *in;      // [worker] packets from each other worker
     uint32_t *away;       // [worker] packets that each other worker has
     uint32_t out;         // sum of away[] and tx_away
@@ -154,12 +159,22 @@ static int home_of_ip6(const struct toeplitz *t, unsigned entries, unsigned work
                                       : HANDOFF_HERE;
 }
 
+// is_priority_tag: whether the frame is treated as one without its tag (net/input.c).
+static bool is_priority_tag(const uint8_t *frame, uint32_t len)
+{
+    const uint8_t *tag = frame + PKT_TAG_TYPE_AT;
+    return len >= PKT_TAG_FRAME_BYTES && load_be16(tag + PKT_TAG_BYTES) != PKT_TAG_TYPE &&
+           (load_be16(tag + 2) & PKT_TAG_VID_MASK) == 0;
+}
+
 static NOINLINE int home_of_other(const struct toeplitz *t, unsigned entries, unsigned workers,
                                   const uint8_t *frame, uint32_t len)
 {
     const uint16_t type = load_be16(frame + ETH_TYPE_AT);
     if (type == ETH_TYPE_IP6)
         return home_of_ip6(t, entries, workers, frame, len);
+    if (type == PKT_TAG_TYPE && is_priority_tag(frame, len))
+        return handoff_home(t, entries, workers, frame + PKT_TAG_BYTES, len - PKT_TAG_BYTES);
     return type == ETH_TYPE_ARP ? HANDOFF_ALL : HANDOFF_HERE;
 }
 
@@ -205,13 +220,8 @@ int handoff_home(const struct toeplitz *t, unsigned entries, unsigned workers, c
 // copy_packet: `from` belongs to another worker, so it is only read.
 static void copy_packet(struct pkt *to, const struct pkt *from)
 {
-    uint8_t *at = pkt_data(to);
-    CHECK(pkt_total_len(from) <= PKT_ROOM);
-    for (const struct rte_mbuf *m = &from->m; m != NULL; m = m->next) {
-        copy_bytes(at, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
-        at += m->data_len;
-    }
-    pkt_set_len(to, pkt_total_len(from));
+    CHECK(pkt_total_len(from) <= pkt_room(to));
+    pkt_copy(to, from);
     to->m.ol_flags = from->m.ol_flags & COPIED_FLAGS;
     if (to->m.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK)
         to->m.tx_offload = from->m.tx_offload;
@@ -280,7 +290,7 @@ static void hand_over(struct handoff *s, struct lane *l, unsigned to)
     if (unlikely(given < b->n)) {
         l->counts.lost += b->n - given;
         l->stats->c.rx_packets += b->n - given;
-        l->stats->drops[DROP_handoff_full] += b->n - given;
+        stat_drop(l->stats, DROP_handoff_full, b->n - given);
         pkt_free_bulk(b->pkts + given, b->n - given);
     }
     b->n = 0;
@@ -298,7 +308,7 @@ static NOINLINE void hand_copies(struct handoff *s, struct lane *l, const struct
         if (l->away[to] >= s->away_max / 2 || room(s, l, l->away[to]) <= l->away[to] ||
             !pkt_alloc_bulk(l->pool, &copy, 1)) {
             l->stats->c.rx_packets++;
-            l->stats->drops[DROP_handoff_full]++;
+            stat_drop(l->stats, DROP_handoff_full, 1);
             l->counts.lost++;
             continue;
         }
@@ -403,13 +413,40 @@ static uint32_t receive_handed(struct handoff *s, struct lane *l, struct pkt **p
     return got;
 }
 
+// add_held: there must be others to offer past a packet.
+static void add_held(const struct handoff *s, struct lane *l)
+{
+    for (unsigned w = l->id + s->queues; w < s->workers && l->n_held < HANDOFF_COPY_MAX;
+         w += s->queues)
+        l->n_held +=
+            copy_from(&s->lanes[w]->tx, l->pool, l->held + l->n_held, HANDOFF_COPY_MAX - l->n_held);
+}
+
+// get_past: the port has accepted none of held[] for many turns.
+static NOINLINE void get_past(struct handoff *s, struct lane *l)
+{
+    struct refusal_result got;
+    if (l->held_tries == HELD_TRIES)
+        l->refusal = (struct refusal){0};
+    add_held(s, l);
+    l->n_held = refusal_look(&l->refusal, s->inner, (uint16_t)l->id, l->held, l->n_held, &got);
+    if (got.refused == NULL)
+        return;
+    pkt_free(got.refused);
+    stat_drop(l->stats, DROP_tx_full, 1);
+    l->counts.tx_refused++;
+}
+
 static void send_held(struct handoff *s, struct lane *l)
 {
     const uint32_t sent =
         s->inner->ops->tx_burst(s->inner, (uint16_t)l->id, l->held, (uint16_t)l->n_held);
     l->n_held -= sent;
+    l->held_tries = sent != 0 ? 0 : l->held_tries + 1;
     if (l->n_held != 0)
         memmove(l->held, l->held + sent, l->n_held * sizeof(l->held[0]));
+    if (unlikely(l->held_tries != 0 && l->held_tries % HELD_TRIES == 0))
+        get_past(s, l);
 }
 
 // send_for_others: sends the packets of the workers without a queue that use this one. Returns
@@ -455,7 +492,7 @@ void handoff_hand(struct port *p, unsigned w, unsigned to, struct pkt **pkts, ui
         return;
     }
     l->stats->c.rx_packets += n;
-    l->stats->drops[DROP_handoff_full] += n;
+    stat_drop(l->stats, DROP_handoff_full, n);
     l->counts.lost += n;
     pkt_free_bulk(pkts, n);
 }
@@ -583,6 +620,7 @@ void handoff_read(const struct handoff *s, unsigned w, struct handoff_counts *ou
                                    .copies = stat_load(&c->copies),
                                    .taken_over = stat_load(&c->taken_over),
                                    .tx_handed = stat_load(&c->tx_handed),
+                                   .tx_refused = stat_load(&c->tx_refused),
                                    .room = s->away_max};
     for (unsigned k = 0; k < PORT_RSS_ALL_KINDS; k++)
         out->rss_wrong[k] = stat_load(&c->rss_wrong[k]);

@@ -65,6 +65,7 @@ struct handoff_counts {
     uint64_t copies;      // copies made for other workers of packets for all
     uint64_t taken_over;  // received by other workers for it
     uint64_t tx_handed;   // passed to the worker that transmits for it
+    uint64_t tx_refused;  // of those that it transmits for others, dropped (pkt/refusal.h)
     // Of wrong_core, by kind; a port with PORT_RSS. Only those of its rss_kinds are its fault, and
     // in the worker's counter rss_wrong.
     uint64_t rss_wrong[PORT_RSS_ALL_KINDS];

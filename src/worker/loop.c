@@ -3,15 +3,19 @@
 // prefetches what the next stage reads. Stages do not call each other. The last two stages are in
 // sending.c.
 #include <sched.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "stat/trace_points.h"
 #include "worker/accounting.h"
 #include "worker/capture.h"
 #include "worker/datagrams.h"
 #include "worker/handoff.h"
+#include "worker/linux_box.h"
 #include "worker/messages.h"
 #include "worker/sending.h"
 #include "worker/stopping.h"
+#include "worker/turn_trace.h"
 
 struct clock_now worker_now(const struct worker_clock *c, uint64_t tsc)
 {
@@ -24,10 +28,33 @@ uint64_t worker_tsc_hz(const struct worker *w)
     return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
 }
 
+// note_full: a burst as large as any leaves packets in the device's queue, or just emptied it.
+static NOINLINE void note_full(struct worker *w, struct worker_port *wp)
+{
+    wp->burst_full = (uint16_t)MAX(w->n_rx, (uint32_t)BURST_MAX / 2);
+    if (wp->emptied_us == 0)  // the first burst of all
+        wp->emptied_us = w->tcp.now.us;
+    w->tcp.behind_us = (uint32_t)MIN(w->tcp.now.us - wp->emptied_us, UINT32_MAX - 1);
+    w->highest.behind_us = MAX(w->highest.behind_us, w->tcp.behind_us);
+}
+
+// note_backlog: for how long the device's queue was not seen empty. What is in this burst, or still
+// in the queue, has not waited longer. A device may give less than BURST_MAX packets at once.
+static inline void note_backlog(struct worker *w, struct worker_port *wp)
+{
+    if (unlikely(w->n_rx >= wp->burst_full)) {
+        note_full(w, wp);
+        return;
+    }
+    w->tcp.behind_us = 0;
+    wp->emptied_us = w->tcp.now.us;
+}
+
 static inline void stage_rx(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     w->n_rx = wp->port->ops->rx_burst(wp->port, wp->queue, w->pkts, BURST_MAX);
+    note_backlog(w, wp);
     if (unlikely(w->captures != NULL))
         capture_burst(w->captures, w->rx_port, CAPTURE_IN, w->pkts, w->n_rx);
     w->tcp.n_out = 0;
@@ -42,11 +69,11 @@ static inline void stage_rx(struct worker *w)
 // first fragment has ports. The packet is fragmented again and handed to that worker.
 static void hand_whole(struct worker *w, struct worker_port *wp, uint32_t i, unsigned home)
 {
-    enum { PARTS = 64 };  // packets of PKT_ROOM bytes
+    enum { PARTS = 64 };  // packets of PKT_ROOM bytes or more
     struct pkt *parts[PARTS];
     const uint32_t n = net_hand_over(wp->net, w->pkts[i], parts, PARTS);
     if (n == 0) {
-        w->stats->drops[DROP_fragment_room]++;
+        stat_drop(w->stats, DROP_fragment_room, 1);
         return;
     }
     handoff_hand(wp->port, wp->queue, home, parts, n);
@@ -69,6 +96,14 @@ static NOINLINE void input_whole(struct worker *w, struct worker_port *wp)
     w->rx.n_whole = 0;
 }
 
+// input_others: packets that this burst completed, then those for Linux, as some of them may be.
+static NOINLINE void input_others(struct worker *w, struct worker_port *wp)
+{
+    if (w->rx.n_whole != 0)
+        input_whole(w, wp);
+    linux_box_net(w);
+}
+
 static inline void stage_net_input(struct worker *w)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
@@ -76,8 +111,8 @@ static inline void stage_net_input(struct worker *w)
     w->rx.n_icmp = w->rx.n_udp = 0;
     if (w->n_rx != 0) {
         net_input(wp->net, w->tcp.now, w->pkts, w->n_rx, &w->rx, &wp->tx);
-        if (unlikely(w->rx.n_whole != 0))
-            input_whole(w, wp);
+        if (unlikely((w->rx.n_whole | w->rx.n_linux) != 0))
+            input_others(w, wp);
         w->stats->c.rx_packets += w->n_rx;
     }
     account_stage(w, STAGE_net_input);
@@ -110,11 +145,14 @@ static NOINLINE void stage_flow_find(struct worker *w)
     account_stage(w, STAGE_flow_find);
 }
 
-// count_other: counts a segment that was not delivered: dropped, kept or answered.
-static NOINLINE void count_other(struct worker *w, const struct tcp_verdict *v)
+// count_other: counts a segment that was not delivered: for Linux, dropped, kept or answered.
+static NOINLINE void count_other(struct worker *w, const struct seg_in *s,
+                                 const struct tcp_verdict *v)
 {
-    if (v->drop != DROP_NONE)
-        w->stats->drops[v->drop]++;
+    if (unlikely(v->drop == TCP_FOR_LINUX))
+        linux_box_segment(w, w->pkts[s->pkt_ix]);
+    else if (v->drop != DROP_NONE)
+        stat_drop(w->stats, v->drop, 1);
     else if (v->events & TCP_EV_KEPT)
         w->stats->c.kept++;
     else
@@ -132,14 +170,18 @@ static NOINLINE bool segment_slow(struct worker *w, uint32_t i)
 {
     const struct seg_in *s = &w->rx.segs[i];
     struct tcp_verdict *v = &w->verdicts[i];
+    const uint64_t asked = w->tcp.resets_asked;
     tcp_input_hashed(&w->tcp, s, w->hashes[i], frame(w, s) + s->data_off, w->found[i], v);
+    if (unlikely(w->tcp.linux_lanes != 0) && w->tcp.resets_asked != asked &&
+        v->drop != TCP_FOR_LINUX)
+        linux_box_stranger(w, s, w->pkts[s->pkt_ix]);
     w->stats->c.segs_slow++;
     w->stats->c.segs_slow_told += v->events != 0;
     w->stats->c.pure_acks_slow +=
         s->data_len == 0 && (s->flags & (SEG_FIN | SEG_SYN | SEG_RST | SEG_ACK)) == SEG_ACK;
     if (tcp_delivered(v))
         return true;
-    count_other(w, v);
+    count_other(w, s, v);
     return false;
 }
 
@@ -169,8 +211,10 @@ static void deliver_icmp(struct worker *w)
     for (uint32_t i = 0; i < w->rx.n_icmp; i++) {
         struct tcp_verdict v;
         tcp_icmp(&w->tcp, &w->rx.icmp[i], &v);
-        if (v.drop != DROP_NONE)
-            w->stats->drops[v.drop]++;
+        if (v.drop == DROP_icmp_no_owner && w->linux_boxes[w->rx_port] != NULL)
+            linux_box_give(w, w->rx_port, w->pkts[w->rx.icmp[i].pkt_ix], NET_LINUX_REST);
+        else if (v.drop != DROP_NONE)
+            stat_drop(w->stats, v.drop, 1);
         else
             w->stats->c.delivered++;
         if (v.events != 0)
@@ -178,8 +222,9 @@ static void deliver_icmp(struct worker *w)
     }
 }
 
-// deliver_datagram: passes a datagram to its application, if a packet for the answer is free.
-static void deliver_datagram(struct worker *w, const struct udp_in *u)
+// answer_datagram: passes a datagram to its application, if a packet for the answer is free.
+// Returns whether it was answered.
+static bool answer_datagram(struct worker *w, const struct udp_in *u)
 {
     struct worker_port *wp = &w->ports[w->rx_port];
     struct core_counters *c = &w->stats->c;
@@ -187,8 +232,8 @@ static void deliver_datagram(struct worker *w, const struct udp_in *u)
     uint32_t room = 0;
     struct pkt *asked = w->pkts[u->pkt_ix], *p = net_udp_begin(wp->net, u, &wp->tx, &room);
     if (p == NULL) {
-        w->stats->drops[DROP_answer_room]++;
-        return;
+        stat_drop(w->stats, DROP_answer_room, 1);
+        return false;
     }
     const struct c10m_datagram d = {
         pkt_data(asked) + u->data_off,  u->data_len, net_udp_payload(u, p), room, w->tcp.now.us,
@@ -199,15 +244,23 @@ static void deliver_datagram(struct worker *w, const struct udp_in *u)
     if (n < 0 || u->src_port == 0) {
         pkt_free(p);
         c->delivered++;
-        return;
+        return false;
     }
     if (!net_udp_send(wp->net, w->tcp.now, u, asked, p, (uint32_t)n, &wp->tx)) {
-        w->stats->drops[DROP_answer_room]++;
-        return;
+        stat_drop(w->stats, DROP_answer_room, 1);
+        return false;
     }
     c->tx_udp++;
     c->tx_udp6 += !ip_is_v4(&u->src);
     c->answered++;
+    return true;
+}
+
+static void deliver_datagram(struct worker *w, const struct udp_in *u)
+{
+    const bool answered = answer_datagram(w, u);
+    if (unlikely(w->traced))
+        trace_datagram(w->trace, u->service, answered);
 }
 
 // deliver_lost: reports segments whose next hop did not answer. These were never received packets.
@@ -248,6 +301,7 @@ static NOINLINE void stage_app(struct worker *w)
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
         deliver_others(w);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
+    tcp_touch(&w->tcp, BLOCK_NONE);
     account_stage(w, STAGE_app);
 }
 
@@ -290,6 +344,7 @@ static inline void stage_timers(struct worker *w)
     if ((t->tw4.used | t->tw6.used) != 0)
         tcp_time_wait_expire(t, WORKER_TW_EXPIRE_MAX);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
+    tcp_touch(&w->tcp, BLOCK_NONE);
     account_stage(w, STAGE_timers);
 }
 
@@ -335,13 +390,16 @@ static void tick(struct worker *w)
         if (w->n_lost == 0)
             w->n_lost = net_lost(wp->net, w->lost);
     }
+    if (unlikely(w->linux_pool != NULL))
+        linux_box_send(w);
     tcp_sweep(&w->tcp);
     tcp_shed(&w->tcp);
     const struct capture_list *captures =
         shared_ptr_load_acquire(&w->captures_ordered);  // pairs with publish()
     if (unlikely(captures != shared_ptr_load(&w->captures_seen)))
         change_captures(w, captures);
-    w->timed_mask = unlikely(shared_u32_load(&w->watched) != 0) ? 0 : WORKER_TIMED_TURNS - 1;
+    const bool all = turn_trace_look(w) || shared_u32_load(&w->watched) != 0;
+    w->timed_mask = unlikely(all) ? 0 : WORKER_TIMED_TURNS - 1;
     // Acquire: pairs with the release store in orders.c after the order is written.
     w->ordered = shared_u32_load_acquire(&w->box.asked) != shared_u32_load(&w->box.done);
     w->sock.wall_us = shared_u64_load(w->wall_us);
@@ -377,10 +435,26 @@ bool worker_turn(struct worker *w, struct clock_now now, uint64_t tsc)
     return account_turn(w);
 }
 
+// place: of the worker whose thread t is; in a signal handler.
+static void place(const struct own_thread *t, char *text, size_t n)
+{
+    const struct worker *w = (const void *)((const char *)t - offsetof(struct worker, thread));
+    const uint32_t at = shared_u32_load(&w->at);
+    const uint8_t serving = shared_u8_load(&w->sock.serving);
+    const char *stage = at < STAGE_COUNT ? stat_stage_names[at].name : "?";
+    if (serving < w->tcp.n_services)
+        snprintf(text, n, "worker on CPU %u, stage %s of service %s, application %s", w->cpu, stage,
+                 w->sock.services[serving].name, w->sock.services[serving].app->name);
+    else
+        snprintf(text, n, "worker on CPU %u, stage %s", w->cpu, stage);
+}
+
 static void begin(struct worker *w)
 {
+    w->thread.place = place;
     for (unsigned p = 0; p < w->n_ports; p++)
         net_announce(w->ports[p].net, worker_now(&w->clock, tsc_read()), &w->ports[p].tx);
+    own_thread_begin(&w->thread);
     shared_u32_store(&w->tid, (uint32_t)gettid());
     shared_u32_store_release(&w->state, WORKER_RUNNING);
 }
@@ -388,6 +462,7 @@ static void begin(struct worker *w)
 static int end(struct worker *w)
 {
     stopping_reset_all(w);
+    own_thread_end();
     shared_u32_store_release(&w->state, WORKER_STOPPED);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "tcp/tcp_view.h"
+#include "worker/port_change.h"
 #include "worker/worker.h"
 
 static int settings(struct worker *w, const struct order_settings *s)
@@ -28,19 +29,21 @@ static int settings(struct worker *w, const struct order_settings *s)
     return 0;
 }
 
-static bool has_ends(const struct worker *w, const struct kill_filter *f, const struct block *b)
+static bool has_ends(const struct kill_filter *f, const struct ip_addr *locals,
+                     const struct block *b)
 {
     const struct flow_key *k = &b->key;
     if ((f->by & KILL_LOCAL_PORT) && k->local_port != f->local_port)
         return false;
     if ((f->by & KILL_REMOTE_PORT) && k->remote_port != f->remote_port)
         return false;
-    if ((f->by & KILL_LOCAL) && !ip_equal(&w->sock.locals[k->local_ix], &f->local))
+    if ((f->by & KILL_LOCAL) && !ip_equal(&locals[k->local_ix], &f->local))
         return false;
     return !(f->by & KILL_REMOTE) || ip_in_prefix(&k->remote, &f->remote, f->remote_bits);
 }
 
-static bool matches(const struct worker *w, const struct kill_filter *f, struct block *b)
+bool kill_filter_matches(const struct kill_filter *f, const struct tcp *t,
+                         const struct ip_addr *locals, struct block *b)
 {
     if (b->state == TCP_FREE || b->state == TCP_CLOSED || b->state == TCP_TIME_WAIT)
         return false;
@@ -48,8 +51,7 @@ static bool matches(const struct worker *w, const struct kill_filter *f, struct 
         return false;
     if ((f->by & KILL_SERVICE) && b->service != f->service)
         return false;
-    return has_ends(w, f, b) &&
-           (!(f->by & KILL_IDLE) || tcp_idle_time_ms(&w->tcp, b) >= f->idle_ms);
+    return has_ends(f, locals, b) && (!(f->by & KILL_IDLE) || tcp_idle_time_ms(t, b) >= f->idle_ms);
 }
 
 static bool is_told(const struct block *b, uint32_t services)
@@ -79,7 +81,8 @@ static bool walk(struct worker *w, const struct order *o)
         struct block *b = &t->blocks[at];
         if (at + ORDER_FETCH_AHEAD < used)
             tcp_view_fetch(t, at + ORDER_FETCH_AHEAD);
-        if (o->kind == ORDER_KILL ? !matches(w, &o->kill, b) : !is_told(b, o->services))
+        if (o->kind == ORDER_KILL ? !kill_filter_matches(&o->kill, t, w->sock.shown, b)
+                                  : !is_told(b, o->services))
             continue;
         if (!may_reset_now(w, b))
             break;
@@ -89,11 +92,23 @@ static bool walk(struct worker *w, const struct order *o)
             sock_drain(&w->sock, at);
             continue;
         }
+        if (o->kind == ORDER_SHOWN) {
+            sock_shown(&w->sock, at);
+            continue;
+        }
         sock_reset(&w->sock, at);
         t->stats->c.conns_killed++;
     }
     shared_u32_store(&box->looked, at);
     return at >= used;
+}
+
+// pass_turn: the order is seen in the middle of a turn, whose segments may still be built.
+static bool pass_turn(struct worker *w)
+{
+    const uint32_t turns = shared_u32_load(&w->box.looked);
+    shared_u32_store(&w->box.looked, turns + 1);
+    return turns != 0;
 }
 
 static struct net *net_of(const struct worker *w, unsigned port)
@@ -142,9 +157,16 @@ void worker_order(struct worker *w)
     case ORDER_NEIGHBOR:
         box->error = neighbor(w, &o->neighbor);
         break;
+    case ORDER_PORT:
+        box->error = worker_port_change(w, &o->port);
+        break;
     case ORDER_KILL:
     case ORDER_DRAIN:
+    case ORDER_SHOWN:
         over = walk(w, o);
+        break;
+    case ORDER_TURN:
+        over = pass_turn(w);
         break;
     }
     if (!over)

@@ -13,6 +13,7 @@
 #pragma once
 #include "base/addr.h"
 #include "base/shared.h"
+#include "net/net.h"
 #include "tcp/tcp.h"
 
 enum {
@@ -25,7 +26,10 @@ enum order_kind {
     ORDER_SETTINGS,  // apply order.settings
     ORDER_KILL,      // reset the connections that match order.kill
     ORDER_DRAIN,     // tell order.services to drain, for each connection
+    ORDER_SHOWN,     // call `shown` (c10m/reload.h) of order.services, for each connection
+    ORDER_TURN,      // end in a later turn, when no segment of this one waits any more
     ORDER_NEIGHBOR,  // change the neighbors by order.neighbor
+    ORDER_PORT,      // change addresses, routes, neighbors and MTU of a port by order.port
 };
 
 // order_settings: everything that can change at run time; unchanged values are included.
@@ -60,6 +64,11 @@ struct kill_filter {
     uint32_t idle_ms;
 };
 
+// kill_filter_matches: whether block b of t matches; locals: the addresses by local_ix. For its
+// worker, or for any thread with a copy of the block and a view of t (tcp/tcp_view.h).
+bool kill_filter_matches(const struct kill_filter *f, const struct tcp *t,
+                         const struct ip_addr *locals, struct block *b);
+
 enum neighbor_act { NEIGHBOR_ADD, NEIGHBOR_PERMANENT, NEIGHBOR_DEL, NEIGHBOR_FLUSH };
 
 struct order_neighbor {
@@ -69,6 +78,12 @@ struct order_neighbor {
     struct mac_addr mac;
 };
 
+// order_port: net_change() of a port with net_config.changes.
+struct order_port {
+    unsigned port;
+    struct net_settings settings;
+};
+
 struct order {
     enum order_kind kind;
     union {
@@ -76,6 +91,7 @@ struct order {
         struct kill_filter kill;
         uint32_t services;  // one bit for each service
         struct order_neighbor neighbor;
+        struct order_port port;
     };
 };
 
@@ -88,9 +104,11 @@ struct order_box {
     struct order order;
     // Written by the worker, read by the control thread. The last three are zero at the beginning.
     struct shared_u32 done CACHE_ALIGNED;
-    struct shared_u32 looked;  // blocks that the walk has visited; also read while it runs
-    int32_t error;             // 0, or -errno
-    uint32_t count;            // connections reset or told, neighbors changed
+    // Blocks that the walk has visited, turns of ORDER_TURN; also read while it runs.
+    struct shared_u32 looked;
+    int32_t error;   // 0, or -errno
+    uint32_t count;  // connections reset or told, neighbors changed; ORDER_PORT: permanent
+                     // neighbors without room
 };
 
 struct worker;

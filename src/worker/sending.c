@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "stat/trace_points.h"
 #include "worker/accounting.h"
 #include "worker/capture.h"
 
@@ -50,6 +51,38 @@ static NOINLINE void capture_tx(const struct worker *w, struct worker_port *wp)
     wp->captured = 0;
 }
 
+// get_past: of a port that takes nothing, once in a millisecond: whether that is the fault of the
+// first packet (refusal.h). Those that it takes past that one show that it is not dead.
+static NOINLINE void get_past(struct worker *w, struct worker_port *wp)
+{
+    struct refusal_result got;
+    wp->looked_ms = w->tcp.now.ms;
+    wp->tx.n = refusal_look(&wp->refusal, wp->port, wp->queue, wp->tx.pkts, wp->tx.n, &got);
+    if (got.sent != 0)
+        wp->waits_ms = w->tcp.now.ms | 1;
+    w->stats->c.tx_packets += got.sent;
+    w->stats->c.tx_bytes += got.bytes;
+    if (got.refused != NULL) {
+        pkt_free(got.refused);
+        stat_drop(w->stats, DROP_tx_full, 1);
+        wp->refused++;
+    }
+}
+
+// keep_rest: the port is full: the packets that it has not taken are sent next time.
+static NOINLINE void keep_rest(struct worker *w, struct worker_port *wp, uint32_t sent)
+{
+    if (wp->waits_ms == 0) {
+        wp->waits_ms = w->tcp.now.ms | 1;
+        wp->looked_ms = w->tcp.now.ms;
+        wp->refusal = (struct refusal){0};
+    }
+    memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
+    if (sent == 0 && wp->looked_ms != w->tcp.now.ms)
+        get_past(w, wp);
+    wp->captured = wp->tx.n;
+}
+
 static inline void send_all(struct worker *w, struct worker_port *wp)
 {
     if (unlikely(w->captures != NULL))
@@ -67,12 +100,9 @@ static inline void send_all(struct worker *w, struct worker_port *wp)
     wp->tx.n -= sent;
     if (sent != 0)
         wp->waits_ms = 0;
-    if (unlikely(wp->tx.n != 0)) {  // the port is full: the remaining packets are sent next time
-        if (wp->waits_ms == 0)
-            wp->waits_ms = w->tcp.now.ms | 1;
-        memmove(wp->tx.pkts, wp->tx.pkts + sent, wp->tx.n * sizeof(wp->tx.pkts[0]));
-        bytes -= bytes_of(wp->tx.pkts, wp->tx.n);
-        wp->captured = wp->tx.n;
+    if (unlikely(wp->tx.n != 0)) {
+        bytes -= bytes_of(wp->tx.pkts + sent, wp->tx.n);
+        keep_rest(w, wp, sent);
     }
     w->stats->c.tx_bytes += bytes;
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // worker.h: one worker: one core, one queue of each port, one TCP, one loop. Workers share nothing.
 #pragma once
-#include "base/shared.h"
+#include "base/own_thread.h"
+#include "base/seq_count.h"
 #include "flow/flow_table.h"
 #include "flow/wheel.h"
 #include "net/net.h"
 #include "pkt/port.h"
+#include "pkt/refusal.h"
 #include "sock/sock.h"
 #include "stat/counters.h"
 #include "stat/latency.h"
 #include "stat/stall.h"
+#include "stat/trace_ring.h"
 #include "tcp/tcp.h"
 #include "worker/messages.h"
 #include "worker/order.h"
@@ -32,6 +35,7 @@ enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to
 
 struct rte_ring;
 struct capture_list;
+struct linux_box;
 
 static_assert(WORKER_PORTS_MAX * NET_LOCALS_MAX <= TCP_LOCALS_MAX, "local_ix names an address");
 static_assert((int)WORKER_PORTS_MAX <= (int)TCP_LANES_MAX, "a port is a lane");
@@ -44,9 +48,14 @@ struct worker_port {
     uint16_t queue;
     bool stuck;          // while stopping: the last wait for it timed out
     uint32_t waits_ms;   // since when it accepts no packet, | 1; 0: it accepts them
-    uint32_t captured;   // packets of tx, from the first, that were captured already
-    uint32_t announced;  // the announce_asked that was done last
-    struct net_tx tx;    // replies, then segments, that the port has not accepted yet
+    uint32_t looked_ms;  // when others were last offered past the first packet of tx
+    struct refusal refusal;
+    uint64_t refused;     // packets dropped because it took others and never these
+    uint32_t captured;    // packets of tx, from the first, that were captured already
+    uint32_t announced;   // the announce_asked that was done last
+    uint16_t burst_full;  // the largest burst so far: one of this size may leave packets behind
+    uint64_t emptied_us;  // when a burst was last smaller: then it emptied the queue
+    struct net_tx tx;     // replies, then segments, that the port has not accepted yet
 };
 
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.
@@ -59,6 +68,7 @@ struct worker_clock {
 // WORKER_HOUSE_TURNS turns. tx: of any one port.
 struct worker_highest {
     uint32_t time_wait, time_wait6, timers, flow_entries, references, dirty, tx;
+    uint32_t behind_us;  // exact
 };
 
 // worker: written by its own thread only, except the sections at the end. Every thread may read the
@@ -83,8 +93,11 @@ struct worker {
 
     // One turn's arrays.
     uint32_t n_rx, n_expired;
-    uint32_t n_boxed;  // number of services with a thread
-    uint32_t ordered;  // 1: an order is being executed
+    uint32_t n_boxed;     // number of services with a thread
+    uint32_t n_messages;  // of the turn, from threads of services
+    uint8_t told;         // the service of the last one
+    bool told_several;    // they were for several services
+    uint32_t ordered;     // 1: an order is being executed
     struct pkt *pkts[BURST_MAX];
     struct net_rx rx;
     uint64_t hashes[BURST_MAX];
@@ -97,23 +110,29 @@ struct worker {
     uint32_t expired[TCP_EXPIRE_MAX];
     struct seg_out out[TCP_OUT_MAX];
     struct seq_range sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
+    struct seg_piece pieces_out[TCP_OUT_MAX][SEG_PIECES_MAX];
     struct tcp_place places[TCP_SEEK_PLACES];
     uint64_t marks[STAGE_COUNT + 1];
     bool timed;               // the stages of this turn are timed
+    bool traced;              // records are written to `trace`
     uint64_t unsplit_cycles;  // of busy turns not timed, since the last timed one
     uint64_t tsc_end;         // end of this turn
     uint64_t stall_cycles;    // WORKER_STALL_US
     struct latency busy;      // lengths of turns, weighted by received packets
     struct latency idle;      // lengths of idle turns
     struct stall_ring stalls;
-    uint32_t timed_mask;  // a busy turn is timed if its number has none of these bits
+    struct trace_ring *trace;  // stat/trace_ring.h; NULL: none
+    uint32_t timed_mask;       // a busy turn is timed if its number has none of these bits
     struct worker_highest highest;
 
-    struct tcp_homes homes;         // for active opens
-    struct reasm *reasm;            // reassembly for all ports; NULL: off
-    struct udp_table *udp;          // ports opened at run time; NULL: no application opens any
-    unsigned loopback_port;         // WORKER_PORTS_MAX: none
+    struct tcp_homes homes;  // for active opens
+    struct reasm *reasm;     // reassembly for all ports; NULL: off
+    struct udp_table *udp;   // ports opened at run time; NULL: no application opens any
+    unsigned loopback_port;  // WORKER_PORTS_MAX: none
+    struct linux_box *linux_boxes[WORKER_PORTS_MAX];  // linux_box.h; NULL: not shared with Linux
+    struct pkt_pool *linux_pool;    // the worker's, for packets of Linux; NULL: no port is shared
     uint16_t same[TCP_LOCALS_MAX];  // the first local_ix with the same address
+    struct ip_addr locals[TCP_LOCALS_MAX];  // sock.locals; homes.local is sock.shown
     uint8_t boxed[TCP_SERVICES_MAX];
     struct worker_box boxes[TCP_SERVICES_MAX];  // by service
 
@@ -142,6 +161,11 @@ struct worker {
     // Written by both, in turn.
     struct order_box box;  // of orders while it runs (worker/order.h says who writes when)
 
+    struct seq_count locals_changes;  // of addresses and routes. Written by the worker, read by any
+                                      // thread (server/service_calls.c)
+
+    struct own_thread thread;  // for CPU profiles (base/own_thread.h says who writes what)
+
     // Fields above that the worker writes plainly and the control thread reads with peek_u32() and
     // stat_load(), each word independently: stats, busy, idle, highest, stop_cursor, ports[].tx.n,
     // sock.counters; of tcp the fill levels, services[].state, connections and limits, and
@@ -160,8 +184,8 @@ bool worker_turn_now(struct worker *w);
 // worker_port_is_dead: whether port p has packets to send and has accepted none for WORKER_DEAD_MS.
 static inline bool worker_port_is_dead(const struct worker *w, unsigned p)
 {
-    const uint32_t since = w->ports[p].waits_ms;
-    return since != 0 && w->tcp.now.ms - since >= WORKER_DEAD_MS;
+    const uint32_t since = w->ports[p].waits_ms;  // | 1: it may be one after now
+    return since != 0 && (int32_t)(w->tcp.now.ms - since) >= (int32_t)WORKER_DEAD_MS;
 }
 
 // worker_tsc_hz: TSC cycles per second.

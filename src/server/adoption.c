@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/adoption.h"
+
+#include <rte_cycles.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "server/server_internal.h"
+#include "worker/hand.h"
+
+// Increase it when the meaning of a field that stays changes, not only its place.
+enum { ADOPTION_VERSION = 1, STATE_BYTES = 16384 };
+
+static const char MAGIC[8] = "c10mkeep";
+
+// Keys whose output peers have seen, or that records depend on. The others are drawn anew: what
+// they decide is made anew as well.
+static const enum secret kept_keys[] = {SECRET_NUMBERS, SECRET_COOKIES, SECRET_FAST_OPEN,
+                                        SECRET_TIMESTAMPS};
+
+// adoption: the begin of the arena.
+struct adoption {
+    char magic[sizeof(MAGIC)];
+    struct shared_u32 complete;  // 1: the workers run, or ran; the next process believes it
+    uint32_t starts;             // processes that had these connections
+    struct adoption *at;         // its own address: buffers have pointers into themselves
+    uint64_t epoch_us;           // CLOCK_BOOTTIME where the workers' clock is 0
+    uint64_t clock_us;           // the workers' clock when the process before ended
+    struct siphash_key keys[SECRET_COUNT];
+    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];
+    char layout[];  // lines, with a last zero
+};
+
+enum { LAYOUT_BYTES = STATE_BYTES - sizeof(struct adoption) };
+
+uint64_t adoption_bytes(const struct server_params *p)
+{
+    return p->adopt == SERVER_ADOPT_NEVER ? 0 : STATE_BYTES;
+}
+
+static uint64_t boot_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+// ---- the layout: a line for each thing that both processes must have in common
+
+static void put_sizes(struct text *out)
+{
+    text_printf(out, "version %d\n", ADOPTION_VERSION);
+    text_printf(out, "block %zu ext %zu flight %zu %d %d buf %zu %d syn %zu time_wait %zu %zu\n",
+                sizeof(struct block), sizeof(struct ext), sizeof(struct flight), FLIGHT_BYTES,
+                FLIGHT_LARGE_BYTES, sizeof(struct buf), BUF_STRIDE, sizeof(struct syn_record),
+                sizeof(struct time_wait), sizeof(struct time_wait6));
+    text_printf(out, "worker %zu\n", sizeof(struct worker));
+}
+
+static void put_memory(const struct server_params *p, struct text *out)
+{
+    struct region r[REGION_COUNT];
+    server_regions(p, r);
+    text_printf(out, "[cpu] workers %u\n", p->n_workers);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        text_printf(out, "memory %s %llu\n", r[i].name, (unsigned long long)r[i].bytes);
+}
+
+static void put_services(const struct server_params *p, struct text *out)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        text_printf(out, "[service %s] app %s\n", p->services[i].name, p->services[i].app->name);
+}
+
+static void put_addresses(const struct server_params *p, struct text *out)
+{
+    char at[IP_TEXT_BYTES];
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
+            text_printf(out, "[port %s] address %s\n", p->ports[i].port.name,
+                        ip_text(&p->ports[i].net.locals[k].addr, at));
+}
+
+static void put_layout(const struct server_params *p, struct text *out)
+{
+    put_sizes(out);
+    put_memory(p, out);
+    put_services(p, out);
+    put_addresses(p, out);
+}
+
+// differs: the first line of `now` that `before` does not have at its place; NULL: none.
+static const char *differs(const char *before, const char *now, char line[128])
+{
+    size_t at = 0, begin = 0;
+    for (; before[at] == now[at] && now[at] != '\0'; at++)
+        if (now[at] == '\n')
+            begin = at + 1;
+    if (before[at] == now[at])
+        return NULL;
+    const char *of = now[begin] != '\0' ? now : before;
+    snprintf(line, 128, "%.*s", (int)strcspn(of + begin, "\n"), of + begin);
+    return line;
+}
+
+// ---- opening
+
+static struct arena *open_arena(const struct server *s, struct err *err)
+{
+    const struct server_params *p = &s->params;
+    struct arena_params ap = {.dir = p->huge_dir,
+                              .name = p->prefix,
+                              .pages = p->pages,
+                              .bytes = server_arena_bytes(p),
+                              .leave_bytes = server_packet_bytes(p),
+                              .keep = p->adopt != SERVER_ADOPT_NEVER,
+                              .node = -1};
+    struct arena *a = arena_open(&ap, err);
+    if (a == NULL)
+        err_key(err, "memory.connections");
+    return a;
+}
+
+// refusal: why the arena that a dead process kept cannot be adopted; NULL: it can.
+static const char *refusal(const struct server *s, const char *layout, char line[128])
+{
+    const struct adoption *a = s->adoption;
+    if (memcmp(a->magic, MAGIC, sizeof(MAGIC)) != 0)
+        return "it is not the state of a server";
+    if (shared_u32_load(&a->complete) == 0)
+        return "that server ended while it started";
+    if (a->at != a)
+        return "its memory cannot be mapped at the same address";
+    if (memchr(a->layout, '\0', LAYOUT_BYTES) == NULL)
+        return "its layout has no end";
+    const char *other = differs(a->layout, layout, line);
+    if (other == NULL && arena_reserved_bytes(s->arena) < server_arena_bytes(&s->params))
+        return "its memory is too short";
+    return other;
+}
+
+static struct adoption *carve_state(struct server *s)
+{
+    return arena_carve(s->arena, "state", STATE_BYTES, CACHE_LINE);
+}
+
+static int begin_anew(struct server *s, const char *layout, struct err *err)
+{
+    struct adoption *a = s->adoption;
+    if (strlen(layout) >= LAYOUT_BYTES)
+        return err_set(err, "[control] adopt: too many addresses and services");
+    memset(a, 0, STATE_BYTES);
+    memcpy(a->magic, MAGIC, sizeof(MAGIC));
+    strcpy(a->layout, layout);
+    memcpy(a->keys, s->keys.of, sizeof(a->keys));
+    memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
+    a->at = a;
+    a->epoch_us = boot_us();
+    return 0;
+}
+
+static void take_over(struct server *s)
+{
+    struct adoption *a = s->adoption;
+    for (unsigned i = 0; i < ARRAY_LEN(kept_keys); i++)
+        s->keys.of[kept_keys[i]] = a->keys[kept_keys[i]];
+    memcpy(s->rss_key, a->rss_key, sizeof(a->rss_key));
+    s->adopting = true;
+}
+
+// look: whether what the dead process kept can be adopted; 1: no, and it is not required.
+static int look(struct server *s, const char *layout, struct err *err)
+{
+    char line[128];
+    const bool must = s->params.adopt == SERVER_ADOPT_REQUIRE;
+    const char *why =
+        arena_is_kept(s->arena) ? refusal(s, layout, line) : "no server of this name left any";
+    if (why == NULL) {
+        take_over(s);
+        return 0;
+    }
+    if (must) {
+        err_set(err, "the connections of the server before cannot be adopted: %s", why);
+        return err_key(err, "control.adopt");
+    }
+    if (arena_is_kept(s->arena))
+        log_line(LOG_WARN, "the connections of the server before are not adopted: %s", why);
+    return 1;
+}
+
+// reopen: what was kept cannot be adopted: gives it up for an arena of our own.
+static int reopen(struct server *s, struct err *err)
+{
+    arena_drop(s->arena);
+    arena_close(s->arena);
+    s->arena = open_arena(s, err);
+    s->adoption = s->arena == NULL ? NULL : carve_state(s);
+    return s->arena == NULL ? -1 : 0;
+}
+
+static int open_state(struct server *s, const char *layout, struct err *err)
+{
+    s->adoption = carve_state(s);
+    const int rc = look(s, layout, err);
+    if (rc <= 0)
+        return rc;
+    if (arena_is_kept(s->arena) && reopen(s, err) != 0)
+        return -1;
+    return begin_anew(s, layout, err);
+}
+
+int adoption_open(struct server *s, struct err *err)
+{
+    struct text layout;
+    s->arena = open_arena(s, err);
+    if (s->arena == NULL || s->params.adopt == SERVER_ADOPT_NEVER)
+        return s->arena == NULL ? -1 : 0;
+    text_init(&layout, 1 << 16);
+    put_layout(&s->params, &layout);
+    const int rc = open_state(s, text_str(&layout), err);
+    text_free(&layout);
+    return rc;
+}
+
+// ---- workers
+
+// stays: whether the region has what connections consist of.
+static bool stays(enum region_id r)
+{
+    switch (r) {
+    case REGION_BLOCKS:
+    case REGION_ROUNDS:
+    case REGION_SYN_RECORDS:
+    case REGION_TIME_WAIT:
+    case REGION_TIME_WAIT6:
+    case REGION_EXTENSIONS:
+    case REGION_FLIGHTS:
+    case REGION_BUFFERS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// drop_hand: what the worker before had in hand. It is gone at once: a process that ends before it
+// has adopted the others leaves no list.
+static void drop_hand(struct server *s, uint8_t *const mem[REGION_COUNT])
+{
+    const struct worker *before = (const struct worker *)mem[REGION_WORKER];
+    struct block *blocks = (struct block *)mem[REGION_BLOCKS];
+    uint32_t hand[HAND_MAX];
+    const unsigned n = hand_list(before, server_share(&s->params, s->params.connections), hand);
+    for (unsigned i = 0; i < n; i++)
+        s->adopted.refused[TCP_REFUSED_IN_HAND] += tcp_adopt_drop(&blocks[hand[i]]);
+    s->adoption->clock_us = MAX(s->adoption->clock_us, before->tcp.now.us);
+}
+
+void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT])
+{
+    struct region r[REGION_COUNT];
+    if (!s->adopting)
+        return;
+    drop_hand(s, mem);
+    server_regions(&s->params, r);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        if (mem[i] != NULL && !stays(i))
+            memset(mem[i], 0, r[i].bytes);
+}
+
+// The workers' clock counts the TSC, which is parts of a million wrong, but never goes back.
+uint64_t adoption_clock_us(const struct server *s)
+{
+    if (!s->adopting)
+        return 0;
+    return MAX(boot_us() - s->adoption->epoch_us, s->adoption->clock_us + 1);
+}
+
+// adoptable: services whose applications say so, one bit each.
+static uint32_t adoptable(const struct server_params *p)
+{
+    uint32_t services = 0;
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (p->services[i].app->adopts)
+            services |= 1u << i;
+    return services;
+}
+
+static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
+{
+    to->connections += from->connections;
+    to->half_open += from->half_open;
+    to->time_wait += from->time_wait;
+    to->records_refused += from->records_refused;
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
+        to->refused[r] += from->refused[r];
+}
+
+int adoption_enter(struct server *s, struct worker *w, struct err *err)
+{
+    struct tcp_adopted out;
+    if (!s->adopting)
+        return 0;
+    const struct tcp_adopt_params p = {.n_locals = w->sock.n_locals,
+                                       .services = adoptable(&s->params)};
+    void *scratch = calloc(1, tcp_adopt_footprint(&w->tcp));
+    if (scratch == NULL)
+        return err_set(err, "no memory to adopt connections");
+    tcp_adopt(&w->tcp, &p, scratch, &out);
+    free(scratch);
+    add(&s->adopted, &out);
+    return 0;
+}
+
+static void put_refused(const struct tcp_adopted *a, struct text *out)
+{
+    for (unsigned r = 1; r < TCP_REFUSAL_COUNT; r++)
+        if (a->refused[r] != 0)
+            text_printf(out, ", %s %u", tcp_refusal_name(r), a->refused[r]);
+}
+
+static unsigned refused(const struct tcp_adopted *a)
+{
+    unsigned n = 0;
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
+        n += a->refused[r];
+    return n;
+}
+
+static void say(const struct server *s)
+{
+    const struct tcp_adopted *a = &s->adopted;
+    const uint64_t silent_us = adoption_clock_us(s) - s->adoption->clock_us;
+    struct text why;
+    text_init(&why, 1024);
+    put_refused(a, &why);
+    log_line(LOG_INFO,
+             "adopted %u connections, %u half-open ones and %u in TIME-WAIT after %llu ms; not "
+             "adopted: %u%s",
+             a->connections, a->half_open, a->time_wait, (unsigned long long)silent_us / 1000,
+             refused(a), text_str(&why));
+    text_free(&why);
+}
+
+void adoption_complete(struct server *s)
+{
+    if (s->adoption == NULL)
+        return;
+    s->adoption_done = true;
+    s->adoption->starts++;
+    if (s->adopting)
+        say(s);
+    else
+        s->adoption->epoch_us = boot_us() - worker_now(&s->workers[0]->clock, tsc_read()).us;
+    shared_u32_store_release(&s->adoption->complete, 1);  // after all that was prepared
+}
+
+void adoption_end(struct server *s)
+{
+    if (s->arena != NULL && (!arena_is_kept(s->arena) || s->adoption_done))
+        arena_drop(s->arena);
+}

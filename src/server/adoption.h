@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// adoption.h: the connections of a killed server go on in the next one ([control] adopt).
+//
+// The arena of a server that is to be adopted is a file that outlives the process. It begins with
+// what the next process must have in common with this one:
+//
+//   state    layout of the memory | keys that peers have seen the output of | clock
+//   regions  blocks, extension records, flight logs, buffers, half-open and TIME-WAIT records stay;
+//            all others begin anew (tcp/tcp_adopt.h)
+//
+// A connection that was in hand when the process ended is refused, because its application may have
+// been told of bytes or not: those of the burst between TCP and application, and the one that the
+// worker touched (worker/hand.h). Control thread, before the workers run.
+#pragma once
+#include "server/server_memory.h"
+#include "tcp/tcp_adopt.h"
+
+enum server_adopt { SERVER_ADOPT_NEVER, SERVER_ADOPT_AUTO, SERVER_ADOPT_REQUIRE };
+
+// adoption_bytes: of the state in the arena of p; 0: nothing is kept.
+uint64_t adoption_bytes(const struct server_params *p);
+
+// adoption_open: opens s->arena, with the state in it, and the keys and the clock of the server
+// before if that can be adopted: s->adopting. -1: *err: there is no memory, or nothing to adopt
+// where it is required.
+int adoption_open(struct server *s, struct err *err);
+
+// adoption_clock_us: what the workers' clock shows now: time went on while no process had it. 0:
+// nothing is adopted. After adoption_prepare().
+uint64_t adoption_clock_us(const struct server *s);
+
+// adoption_enter: worker w is set up over its regions; adopts what is in them, and adds to
+// s->adopted. -1: no memory.
+int adoption_enter(struct server *s, struct worker *w, struct err *err);
+
+// adoption_prepare: before worker `id` is set up: notes what the worker before had in hand, and
+// clears the regions that begin anew.
+void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT]);
+
+// adoption_complete: from now on the next process may adopt the connections of this one.
+void adoption_complete(struct server *s);
+
+// adoption_end: the server ends in order, and has reset its connections: nothing stays. One that
+// failed to start leaves what it was to adopt.
+void adoption_end(struct server *s);

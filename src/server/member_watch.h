@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// member_watch.h: the control thread's watch over the members of a port that is over several ports
+// (port_group): lets the port look at them, logs which are usable and which are active, and opens
+// again a member whose device was away. Control thread.
+#pragma once
+#include "pkt/port.h"
+#include "server/replug.h"
+
+struct server;
+struct member_watch;
+
+// member_watch_new: of port i of s. Logs members that have no link. NULL: no memory.
+struct member_watch *member_watch_new(const struct server *s, unsigned i);
+void member_watch_free(struct member_watch *w);
+
+// member_watch_look: time: that of the day, for lines of the log.
+void member_watch_look(struct member_watch *w, uint64_t now_ns, const char *time);
+
+// member_watch_reopened: how often members were opened again.
+uint64_t member_watch_reopened(const struct member_watch *w);

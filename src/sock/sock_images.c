@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets of images (c10m/reload.h). Small images share mappings, of which each is as large as all
+// before it, within limits; a large image has its own:
+//
+//     mapping 0, 64 KiB [ image | image | ... ]   mapping 1, 64 KiB [ image | ... ]
+//     mapping 2, 128 KiB [ ... ]                  mapping 3 [ one large image ]
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "mem/page_supply.h"
+#include "sock/sock.h"
+
+enum {
+    SHARED_BYTES_MIN = 64 << 10,  // of a mapping for small images
+    SHARED_BYTES_MAX = 64 << 20,  // one munmap() of 4 KiB pages: some milliseconds
+    LARGE_BYTES = 1 << 20,        // images from here on have their own mapping
+    // What a reload leaves to Linux: a 64th of the memory, but at least this.
+    LEFT_BYTES_MIN = 32 << 20,
+    LEFT_PART = 64,
+};
+
+struct mapping {
+    uint8_t *at;
+    uint64_t bytes;
+    struct mapping *next;
+};
+
+struct c10m_images {
+    struct c10m_service *service;
+    struct c10m_image *images;
+    struct mapping *mappings;
+    uint64_t count, bytes;  // of the images
+    uint64_t shared_bytes;  // of all mappings for small images
+    uint8_t *free_at;       // free part of the last of them
+    uint64_t free_bytes;
+};
+
+struct c10m_images *c10m_images_new(struct c10m_service *s)
+{
+    struct c10m_images *set = calloc(1, sizeof(*set));
+    if (set != NULL)
+        set->service = s;
+    return set;
+}
+
+void c10m_images_free(struct c10m_images *set)
+{
+    if (set == NULL)
+        return;
+    struct c10m_service *s = set->service;
+    shared_u64_store(&s->image_count, shared_u64_load(&s->image_count) - set->count);
+    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) - set->bytes);
+    for (struct c10m_image *i = set->images, *next; i != NULL; i = next) {
+        next = i->next;
+        free(i);
+    }
+    for (struct mapping *m = set->mappings, *next; m != NULL; m = next) {
+        next = m->next;
+        munmap(m->at, m->bytes);
+        free(m);
+    }
+    free(set);
+}
+
+// leaves_enough: whether Linux keeps its part if `bytes` are taken. A start has counted its memory
+// before (server/server_check.h); after it the kernel would end the process instead.
+static bool leaves_enough(uint64_t bytes)
+{
+    struct memory_4k m;
+    memory_4k_read(&m, "/proc");
+    const uint64_t left = MAX((uint64_t)LEFT_BYTES_MIN, m.total_bytes / LEFT_PART);
+    return m.total_bytes == 0 || m.available_bytes >= bytes + left;
+}
+
+// map: NULL: errno ENOMEM.
+static uint8_t *map(struct c10m_images *set, uint64_t bytes)
+{
+    struct mapping *m = calloc(1, sizeof(*m));
+    void *at = MAP_FAILED;
+    if (m != NULL && (!set->service->started || leaves_enough(bytes)))
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        free(m);
+        errno = ENOMEM;
+        return NULL;
+    }
+    madvise(at, bytes, MADV_HUGEPAGE);
+    *m = (struct mapping){at, bytes, set->mappings};
+    set->mappings = m;
+    return at;
+}
+
+// take: `bytes`, a multiple of a cache line. NULL: errno ENOMEM.
+static uint8_t *take(struct c10m_images *set, uint64_t bytes)
+{
+    if (bytes >= LARGE_BYTES)
+        return map(set, ALIGN_UP(bytes, PAGE_4K));
+    if (bytes > set->free_bytes) {
+        const uint64_t more =
+            MAX(ALIGN_UP(bytes, PAGE_4K), MIN(MAX(set->shared_bytes, (uint64_t)SHARED_BYTES_MIN),
+                                              (uint64_t)SHARED_BYTES_MAX));
+        uint8_t *at = map(set, more);
+        if (at == NULL)
+            return NULL;
+        set->free_at = at;
+        set->free_bytes = more;
+        set->shared_bytes += more;
+    }
+    uint8_t *taken = set->free_at;
+    set->free_at += bytes;
+    set->free_bytes -= bytes;
+    return taken;
+}
+
+const struct c10m_image *c10m_images_reserve(struct c10m_images *set, uint64_t len, uint8_t **room)
+{
+    struct c10m_service *s = set->service;
+    const uint64_t bytes = ALIGN_UP(len, CACHE_LINE);
+    if (len == 0 || (s->image_bytes_max != 0 && set->bytes + bytes > s->image_bytes_max)) {
+        errno = ENOSPC;
+        return NULL;
+    }
+    struct c10m_image *image = calloc(1, sizeof(*image));
+    uint8_t *at = image == NULL ? NULL : take(set, bytes);
+    if (at == NULL) {
+        free(image);
+        errno = ENOMEM;
+        return NULL;
+    }
+    *image = (struct c10m_image){at, len, set->images};
+    set->images = image;
+    set->count++;
+    set->bytes += bytes;
+    shared_u64_store(&s->image_count, shared_u64_load(&s->image_count) + 1);
+    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) + bytes);
+    *room = at;
+    return image;
+}
