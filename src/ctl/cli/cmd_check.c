@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/corelocks.h"
+#include "base/log_target.h"
+#include "confine/identity.h"
 #include "ctl/local/mountpoint.h"
 #include "server/server_check.h"
 
@@ -56,6 +58,15 @@ static int dir_check(const char *path, unsigned levels, struct err *err)
     return access(at, W_OK | X_OK) == 0 ? 0 : err_set(err, "%s: %s: %s", path, at, strerror(errno));
 }
 
+// find_missing: the server runs without it, unless [control] required is on.
+static void find_missing(const struct conf *c, const struct err *err, struct server_findings *f)
+{
+    if (c->control.required)
+        server_find_error(f, err);
+    else
+        server_find_warning(f, err);
+}
+
 // Without run_dir a server runs without a control socket.
 static void check_directories(const struct conf *c, const struct conf_parts *parts,
                               struct server_findings *f)
@@ -69,7 +80,7 @@ static void check_directories(const struct conf *c, const struct conf_parts *par
     if (dir_check(c->control.run_dir, 1, &err) != 0) {
         err_append(&err, ": there would be no control socket");
         err_key(&err, "control.run_dir");
-        server_find_warning(f, &err);
+        find_missing(c, &err, f);
     }
 }
 
@@ -78,6 +89,12 @@ static void check_cores(const struct conf *c, const struct server_params *p,
 {
     struct err err;
     const int fd = corelocks_open();
+    for (unsigned i = 0; i < p->n_workers; i++) {
+        if (corelocks_look_others(p->worker_cpu[i], &err) == 0)
+            continue;
+        err_key(&err, "cpu.workers");
+        server_find_warning(f, &err);
+    }
     for (unsigned i = 0; i < p->n_workers && fd >= 0; i++) {
         if (corelocks_look(fd, p->worker_cpu[i], &err) == 0)
             continue;
@@ -91,7 +108,24 @@ static void check_cores(const struct conf *c, const struct server_params *p,
         close(fd);
 }
 
-// ---- mount, HTTP: without them a server runs and logs a warning
+static void check_log(const struct conf *c, struct server_findings *f)
+{
+    struct err err;
+    if (log_target_try(c->control.log, &err) == 0)
+        return;
+    err_key(&err, "control.log");
+    server_find_error(f, &err);
+}
+
+static void check_doubts(const struct server_params *p, struct server_findings *f)
+{
+    struct err err;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        if (server_has_doubt(p, i, &err))
+            server_find_warning(f, &err);
+}
+
+// ---- mount, HTTP
 
 static void check_mount(const struct conf *c, struct server_findings *f)
 {
@@ -105,7 +139,7 @@ static void check_mount(const struct conf *c, struct server_findings *f)
         return;
     err_append(&err, ": there would be no tree");
     err_key(&err, "control.mount");
-    server_find_warning(f, &err);
+    find_missing(c, &err, f);
 }
 
 static int try_bind(const struct conf_endpoint *at)
@@ -140,7 +174,7 @@ static void check_http(const struct conf *c, struct server_findings *f)
     err_set(&err, "%s port %u: %s: there would be no HTTP", ip_text(&at->addr, addr), at->port,
             strerror(-rc));
     err_key(&err, "control.http");
-    server_find_warning(f, &err);
+    find_missing(c, &err, f);
 }
 
 // answerer: the id of the process that listens on the control socket. 0: none; -1: an unknown
@@ -204,14 +238,26 @@ static void check_has_ports(const struct server_params *p, struct server_finding
         server_find_error(f, &err);
 }
 
+static void check_user(const struct conf *c, struct server_findings *f)
+{
+    struct identity who;
+    struct err err;
+    if (identity_find(&who, c->control.user, &err) == 0)
+        return;
+    err_key(&err, "control.user");
+    server_find_error(f, &err);
+}
+
 // If it is unknown whether the server runs, the objects that it would use are not checked.
 static void check_here(const struct conf *c, const struct server_params *p,
                        const struct conf_parts *parts, struct server_findings *f)
 {
+    check_log(c, f);
     if (!parts->identity || is_running(c, p, f)) {
         check_services(c, p, false, f);
         return;
     }
+    check_user(c, f);
     check_directories(c, parts, f);
     if (parts->cpu)
         check_cores(c, p, f);
@@ -219,6 +265,7 @@ static void check_here(const struct conf *c, const struct server_params *p,
     if (parts->ports)
         check_has_ports(p, f);
     server_check_ports(p, f);
+    check_doubts(p, f);
     if (parts->memory)
         server_check_memory(p, f);
     if (parts->mount)

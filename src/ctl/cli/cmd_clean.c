@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ctl/local/mountpoint.h"
+#include "server/device_locks.h"
 #include "server/server_check.h"
 
 // connect_to: returns 0 if a process listens on the socket, or errno.
@@ -31,9 +32,20 @@ static bool is_socket(const char *path)
     return path[0] != '\0' && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+// cleaning: said gets a line for each thing that is removed; dry: that would be.
+struct cleaning {
+    bool dry, keep;
+    struct text *said;
+};
+
+static const char *verb(const struct cleaning *k, const char *done, const char *would)
+{
+    return k->dry ? would : done;
+}
+
 // Removes a socket on which no process listens. If a process listens, it fails and nothing is
 // removed.
-static int clean_socket(const char *path, int type, struct text *said, struct err *err)
+static int clean_socket(const struct cleaning *k, const char *path, int type, struct err *err)
 {
     if (!is_socket(path))
         return 0;
@@ -42,39 +54,53 @@ static int clean_socket(const char *path, int type, struct text *said, struct er
         return err_set(err, "%s: a running server uses this socket: stop it first", path);
     if (why != ECONNREFUSED)
         return err_set(err, "%s: %s", path, strerror(why));
-    if (unlink(path) != 0)
+    if (!k->dry && unlink(path) != 0)
         return err_set(err, "%s: %s", path, strerror(errno));
-    text_printf(said, "removed socket %s\n", path);
+    text_printf(k->said, "%s socket %s\n", verb(k, "removed", "would remove"), path);
     return 0;
 }
 
-static int clean_mount(const struct conf *c, struct text *said, struct err *err)
+static int clean_mount(const struct cleaning *k, const char *mount, struct err *err)
 {
-    if (c->control.mount[0] == '\0')
+    if (mount[0] == '\0')
         return 0;
-    const int n = ctl_mountpoint_clear(c->control.mount, err);
+    const int n = k->dry ? ctl_mountpoint_is_dead(mount) : ctl_mountpoint_clear(mount, err);
     if (n > 0)
-        text_printf(said, "unmounted %s\n", c->control.mount);
+        text_printf(k->said, "%s %s\n", verb(k, "unmounted", "would unmount"), mount);
     return n < 0 ? -1 : 0;
 }
 
-static void clean_directory(const char *path, struct text *said)
+static int clean_files(const struct cleaning *k, const struct conf *c, struct err *err)
 {
-    if (path[0] != '\0' && rmdir(path) == 0)
-        text_printf(said, "removed directory %s\n", path);
+    if (!k->dry)
+        return server_clean(c->control.name, c->memory.hugetlbfs, k->keep, k->said, err);
+    server_clean_look(c->control.name, c->memory.hugetlbfs, k->said);
+    return 0;
 }
 
-int ctl_clean(const struct conf *c, struct text *said, struct err *err)
+static void clean_directory(const struct cleaning *k, const char *path)
 {
+    struct stat st;
+    if (path[0] == '\0')
+        return;
+    if (k->dry && lstat(path, &st) == 0)
+        text_printf(k->said, "would remove directory %s, if it is empty then\n", path);
+    if (!k->dry && rmdir(path) == 0)
+        text_printf(k->said, "removed directory %s\n", path);
+}
+
+int ctl_clean(const struct conf *c, enum clean_what what, struct text *said, struct err *err)
+{
+    const struct cleaning k = {what == CLEAN_LOOK, what == CLEAN_KEEP, said};
     char socket[2 * CONF_PATH_BYTES];
     conf_socket_path(c, socket, sizeof(socket));
     const int owner = server_clean_check(c->control.name, err);
-    if (owner != 0 || clean_socket(socket, SOCK_STREAM, said, err) != 0 ||
-        clean_socket(c->agent.socket, SOCK_SEQPACKET, said, err) != 0 ||
-        clean_mount(c, said, err) != 0 ||
-        server_clean(c->control.name, c->memory.hugetlbfs, said, err) != 0)
+    if (owner != 0 || clean_socket(&k, socket, SOCK_STREAM, err) != 0 ||
+        clean_socket(&k, c->agent.socket, SOCK_SEQPACKET, err) != 0 ||
+        clean_mount(&k, c->control.mount, err) != 0 || clean_files(&k, c, err) != 0)
         return -1;
-    clean_directory(c->control.mount, said);
-    clean_directory(c->control.run_dir, said);
+    device_locks_clean(k.dry, said);
+    clean_directory(&k, c->control.mount);
+    clean_directory(&k, c->control.run_dir);
     return 0;
 }

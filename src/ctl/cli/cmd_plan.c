@@ -138,23 +138,31 @@ static int port_node(const char *sys_root, const struct port_params *port)
     return end == line || node < 0 ? -1 : (int)node;
 }
 
+// port_line: the device of port i, or that of a member of it.
+static void port_line(const struct server_params *p, unsigned i, const struct port_params *port,
+                      const char *sys_root, const int *nodes_of_workers, struct text *out)
+{
+    const char *name = p->ports[i].n_members != 0 ? port->name : p->ports[i].port.name;
+    const int node = port_node(sys_root, port);
+    text_printf(out, "port %s: driver %s", name, port->driver);
+    if (node < 0)
+        text_printf(out, ", of no NUMA node\n");
+    else
+        text_printf(out, ", NUMA node %d\n", node);
+    for (unsigned w = 0; node >= 0 && w < p->n_workers; w++)
+        if (nodes_of_workers[w] >= 0 && nodes_of_workers[w] != node)
+            text_printf(out, "note: worker %u is on node %d, port %s on node %d\n", w,
+                        nodes_of_workers[w], name, node);
+}
+
 static void port_lines(const struct server_params *p, const char *sys_root,
                        const int *nodes_of_workers, struct text *out)
 {
     for (unsigned i = 0; i < p->n_ports; i++) {
-        if (p->ports[i].net.loops)
-            continue;
-        const struct port_params *port = server_inner_port(&p->ports[i]);
-        const int node = port_node(sys_root, port);
-        text_printf(out, "port %s: driver %s", p->ports[i].port.name, port->driver);
-        if (node < 0)
-            text_printf(out, ", of no NUMA node\n");
-        else
-            text_printf(out, ", NUMA node %d\n", node);
-        for (unsigned w = 0; node >= 0 && w < p->n_workers; w++)
-            if (nodes_of_workers[w] >= 0 && nodes_of_workers[w] != node)
-                text_printf(out, "note: worker %u is on node %d, port %s on node %d\n", w,
-                            nodes_of_workers[w], p->ports[i].port.name, node);
+        const struct port_params *port;
+        for (unsigned k = 0; (port = server_device(&p->ports[i], k)) != NULL; k++)
+            if (!p->ports[i].net.loops)
+                port_line(p, i, port, sys_root, nodes_of_workers, out);
     }
 }
 

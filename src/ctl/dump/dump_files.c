@@ -68,6 +68,17 @@ static void end(struct ctl_dump *d, struct capture *c)
     capture_free(c);
 }
 
+// port_mask: bits of the port, and of those on its link, whose frames are on its wire too.
+static uint32_t port_mask(const struct server *s, unsigned ix)
+{
+    const struct server_params *p = server_params_of(s);
+    uint32_t mask = 1u << ix;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        if (server_parent(p, i) == (int)ix)
+            mask |= 1u << i;
+    return mask;
+}
+
 // ---- ports/NAME/dump
 
 static int port_next(struct tree_out *out, void *cursor, void *data)
@@ -75,7 +86,7 @@ static int port_next(struct tree_out *out, void *cursor, void *data)
     const struct of_port *of = data;
     struct capture **c = cursor;
     const struct capture_params p = {.snap_bytes = CAPTURE_SNAP_MAX,
-                                     .ports = 1u << of->ix,
+                                     .ports = port_mask(of->owner->server, of->ix),
                                      .directions = CAPTURE_IN | CAPTURE_OUT,
                                      .ring_bytes = of->owner->ring_bytes};
     if (*c == NULL)
@@ -164,7 +175,7 @@ static int parse_port(const struct server *s, const char *name, struct asked *a)
 {
     for (unsigned i = 0; i < server_params_of(s)->n_ports; i++)
         if (strcmp(server_port(s, i)->name, name) == 0) {
-            a->p.ports |= 1u << i;
+            a->p.ports |= port_mask(s, i);
             return 0;
         }
     return tree_refuse(EINVAL, "port: there is no \"%.32s\"", name);

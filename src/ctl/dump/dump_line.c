@@ -3,6 +3,7 @@
 
 #include "base/addr.h"
 #include "base/bytes.h"
+#include "pkt/pkt.h"
 #include "wire/proto.h"
 
 // ends: the two addresses of a packet, and its transport header l4. bytes: length of the transport
@@ -150,19 +151,35 @@ static void arp_line(struct text *out, const uint8_t *a, uint32_t n)
                     mac[3], mac[4], mac[5]);
 }
 
+// packet_line: the n bytes at `packet` behind a type.
+static void packet_line(struct text *out, uint16_t type, const uint8_t *packet, uint32_t n)
+{
+    if (type == ETH_TYPE_IP4)
+        ip4_line(out, packet, n);
+    else if (type == ETH_TYPE_IP6)
+        ip6_line(out, packet, n);
+    else if (type == ETH_TYPE_ARP)
+        arp_line(out, packet, n);
+    else
+        text_printf(out, "Ethernet type 0x%04x len %u", type, n);
+}
+
+static bool is_tag(uint16_t type)
+{
+    return type == PKT_TAG_TYPE || type == PKT_TAG_TYPE_OUTER;
+}
+
 void dump_line(struct text *out, const uint8_t *frame, uint32_t n)
 {
     if (n < ETH_BYTES) {
         text_printf(out, "Ethernet, truncated");
         return;
     }
-    const uint16_t type = load_be16(frame + ETH_TYPE_AT);
-    if (type == ETH_TYPE_IP4)
-        ip4_line(out, frame + ETH_BYTES, n - ETH_BYTES);
-    else if (type == ETH_TYPE_IP6)
-        ip6_line(out, frame + ETH_BYTES, n - ETH_BYTES);
-    else if (type == ETH_TYPE_ARP)
-        arp_line(out, frame + ETH_BYTES, n - ETH_BYTES);
-    else
-        text_printf(out, "Ethernet type 0x%04x len %u", type, n - ETH_BYTES);
+    uint16_t type = load_be16(frame + ETH_TYPE_AT);
+    uint32_t at = ETH_BYTES;
+    for (; is_tag(type) && n - at >= PKT_TAG_BYTES; at += PKT_TAG_BYTES) {
+        text_printf(out, "vlan %u ", load_be16(frame + at) & PKT_TAG_VID_MASK);
+        type = load_be16(frame + at + 2);
+    }
+    packet_line(out, type, frame + at, n - at);
 }

@@ -23,8 +23,9 @@ static const struct worker *worker_of(const void *data)
 static int state_read(struct tree_out *out, void *data)
 {
     const struct core_of *of = data;
+    const struct hang_now *hang = hang_watch_look(of->shown->hangs, of->worker);
     liveness_render(of->shown->liveness, of->worker, liveness_clock_ns(), tree_text(out));
-    return 0;
+    return tree_printf(out, "function %s\nhangs %" PRIu64 "\n", hang->names.function, hang->hangs);
 }
 
 static void snapshot(struct core_stats *copy, const void *data)
@@ -79,6 +80,13 @@ static int latency_read(struct tree_out *out, void *data)
     latency_snapshot(&copy, &w->idle);
     ctl_baseline_latency(of->shown->baseline, of->worker, true, &copy);
     latency_render(tree_text(out), &copy, "idle_", "turns", hz);
+    return 0;
+}
+
+static int pools_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    fill_worker_render(of->shown->fill, of->worker, tree_text(out));
     return 0;
 }
 
@@ -156,6 +164,13 @@ static int stalls_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int stages_read(struct tree_out *out, void *data)
+{
+    const struct core_of *of = data;
+    stage_watch_render(of->shown->stages, of->worker, tree_text(out));
+    return 0;
+}
+
 static int stall_causes_read(struct tree_out *out, void *data)
 {
     const struct core_of *of = data;
@@ -163,34 +178,22 @@ static int stall_causes_read(struct tree_out *out, void *data)
     return 0;
 }
 
-void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES])
-{
-    unsigned before = 0;
-    const unsigned cpu = server_worker(s, w)->cpu;
-    for (unsigned i = 0; i < w; i++)
-        before += server_worker(s, i)->cpu == cpu;
-    if (before == 0)
-        snprintf(out, CORE_NAME_BYTES, "%u", cpu);
-    else
-        snprintf(out, CORE_NAME_BYTES, "%u.%u", cpu, before);
-}
-
 int ctl_tree_cores(const struct ctl_shown *s)
 {
     static const struct {
         const char *name;
         int (*read)(struct tree_out *, void *);
-    } files[] = {{"state", state_read},           {"counters", counters_read},
-                 {"drops", drops_read},           {"cycles", cycles_read},
-                 {"latency", latency_read},       {"queues", queues_read},
-                 {"interrupts", interrupts_read}, {"sched", sched_read},
-                 {"stalls", stalls_read},         {"stall_causes", stall_causes_read}};
+    } files[] = {
+        {"state", state_read},   {"counters", counters_read},         {"drops", drops_read},
+        {"cycles", cycles_read}, {"latency", latency_read},           {"queues", queues_read},
+        {"pools", pools_read},   {"interrupts", interrupts_read},     {"sched", sched_read},
+        {"stalls", stalls_read}, {"stall_causes", stall_causes_read}, {"stages", stages_read}};
     static struct core_of of[SERVER_WORKERS_MAX];
     int rc = 0;
     for (unsigned w = 0; w < server_workers(s->server); w++) {
         char core[CORE_NAME_BYTES];
         of[w] = (struct core_of){s, w};
-        ctl_tree_core_name(s->server, w, core);
+        server_core_name(s->server, w, core);
         for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
             char path[64];
             snprintf(path, sizeof(path), "cores/%s/%s", core, files[i].name);

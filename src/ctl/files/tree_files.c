@@ -87,7 +87,7 @@ static int service_state_read(struct tree_out *out, void *data)
                        "source_connections_max %" PRIu64 "\nreceive_bytes_max %u\nsend_bytes_max "
                        "%u\nimage_bytes %" PRIu64 "\n",
                        all_of(of, offsetof(struct tcp_service, source_max)), tcp->rcv_limit,
-                       tcp->snd_limit, sv->image_bytes);
+                       tcp->snd_limit, shared_u64_load(&sv->image_bytes));
 }
 
 static int service_log_read(struct tree_out *out, void *data)
@@ -150,12 +150,14 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
 {
     clock_gettime(CLOCK_MONOTONIC, &s->started);
     s->stalls = stalls_new(s->server);
+    s->stages = stage_watch_new(s->server);
     s->liveness = liveness_new(s->server, liveness_clock_ns());
+    s->hangs = s->liveness == NULL ? NULL : hang_watch_new(s->server, s->liveness);
     s->fill = fill_new(s->server);
     s->links = link_watch_new(s->server, liveness_clock_ns());
     s->rss = rss_watch_new(s->server);
-    if (s->stalls == NULL || s->liveness == NULL || s->fill == NULL || s->links == NULL ||
-        s->rss == NULL || open_counts(s) != 0 || ctl_ports_open(s) != 0 ||
+    if (s->stalls == NULL || s->stages == NULL || s->hangs == NULL || s->fill == NULL ||
+        s->links == NULL || s->rss == NULL || open_counts(s) != 0 || ctl_ports_open(s) != 0 ||
         ctl_verdict_open(s) != 0 || ctl_history_open(s) != 0)
         return err_set(err, "no memory for the tree");
     const int rc = ctl_tree_add(s, "version", version_read, s) |
@@ -169,6 +171,8 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
 void ctl_tree_close(struct ctl_shown *s)
 {
     stalls_free(s->stalls);
+    stage_watch_free(s->stages);
+    hang_watch_free(s->hangs);
     liveness_free(s->liveness);
     fill_free(s->fill);
     link_watch_free(s->links);
@@ -180,10 +184,26 @@ void ctl_tree_close(struct ctl_shown *s)
     ctl_ports_close(s);
 }
 
-void ctl_tree_look(struct ctl_shown *s)
+static_assert((int)CTL_LOOK_MS == (int)STAGE_WATCH_MS, "each call is a look at the stages");
+
+// look_at_hangs: by the keys as they are now (ctl/set). The verdict has the hang at once, too.
+static void look_at_hangs(struct ctl_shown *s)
+{
+    struct hang_rule rules[CONF_SERVICES_MAX];
+    const struct conf *c = s->conf;
+    for (unsigned i = 0; i < c->n_services; i++)
+        rules[i] = (struct hang_rule){c->services[i].watchdog_ms,
+                                      c->services[i].watchdog == CONF_WATCHDOG_ABORT};
+    if (hang_watch_poll(s->hangs, rules, c->n_services))
+        ctl_verdict_hurry(s);
+}
+
+void ctl_tree_look(struct ctl_shown *s, uint64_t periods)
 {
     stalls_poll(s->stalls);
+    stage_watch_poll(s->stages, periods);
     liveness_poll(s->liveness, liveness_clock_ns());
+    look_at_hangs(s);
     fill_poll(s->fill);
     link_watch_poll(s->links, liveness_clock_ns());
     for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++)

@@ -7,12 +7,14 @@
 #include "conf/conf.h"
 #include "ctl/files/baseline.h"
 #include "pkt/port.h"
+#include "prof/hang_watch.h"
 #include "server/fill_levels.h"
 #include "server/link_watch.h"
 #include "server/linux_counts.h"
 #include "server/liveness.h"
 #include "server/rss_watch.h"
 #include "server/server.h"
+#include "server/stage_watch.h"
 #include "server/stalls.h"
 #include "server/verdict.h"
 #include "tree/access.h"
@@ -36,7 +38,9 @@ struct ctl_shown {
     const struct ctl_baseline *baseline;  // NULL: nothing was reset
     struct timespec started;              // of CLOCK_MONOTONIC
     struct stalls *stalls;
+    struct stage_watch *stages;
     struct liveness *liveness;
+    struct hang_watch *hangs;
     struct fill_levels *fill;
     // [worker], counts at ctl_tree_open()
     struct linux_counts *interrupts_before, *softirqs_before;
@@ -67,5 +71,6 @@ const struct verdict *ctl_verdict(const struct ctl_shown *s);
 // out->error. Control thread.
 int ctl_history_json(const struct ctl_shown *s, struct text *out);
 
-// ctl_tree_look: the periodic checks. Call it every CTL_LOOK_MS.
-void ctl_tree_look(struct ctl_shown *s);
+// ctl_tree_look: the periodic checks. Call it every CTL_LOOK_MS. periods: how many have passed
+// since the last call, more than 1 if the caller is late.
+void ctl_tree_look(struct ctl_shown *s, uint64_t periods);

@@ -3,8 +3,7 @@
 #pragma once
 #include "c10m/tree.h"
 #include "ctl/files/tree_files.h"
-
-enum { CORE_NAME_BYTES = 24 };
+#include "server/core_name.h"
 
 // Create the entries of one directory each. Return 0, or -1 with the reason in tree_error().
 int ctl_tree_cores(const struct ctl_shown *s);
@@ -19,9 +18,11 @@ void ctl_ports_look(const struct ctl_shown *s);
 void ctl_ports_close(struct ctl_shown *s);
 
 // ctl_verdict_open, ctl_verdict_look, ctl_verdict_close: allocate, update (every second) and free
-// the verdict. open returns 0, or -1 without memory.
+// the verdict. open returns 0, or -1 without memory. ctl_verdict_hurry: the next look does not wait
+// for its second.
 int ctl_verdict_open(struct ctl_shown *s);
 void ctl_verdict_look(const struct ctl_shown *s);
+void ctl_verdict_hurry(const struct ctl_shown *s);
 void ctl_verdict_close(struct ctl_shown *s);
 
 // ctl_history_open, ctl_history_look, ctl_history_close: allocate, extend (every second) and free
@@ -35,10 +36,6 @@ int ctl_tree_history(const struct ctl_shown *s);
 
 // ctl_tree_verdict: creates the entry `verdict`.
 int ctl_tree_verdict(const struct ctl_shown *s);
-
-// ctl_tree_core_name: the name N of cores/N for worker w: the number of its CPU; for further
-// workers on the same CPU N.1, N.2 and so on.
-void ctl_tree_core_name(const struct server *s, unsigned w, char out[CORE_NAME_BYTES]);
 
 // ctl_tree_add: creates a read-only file. Returns 0 or -1.
 static inline int ctl_tree_add(const struct ctl_shown *s, const char *path,

@@ -54,7 +54,7 @@ static int put(const struct ctl_shown *s, struct history_shared *shared, struct 
 {
     char names[SERVER_WORKERS_MAX][CORE_NAME_BYTES];
     for (unsigned w = 0; w < server_workers(s->server); w++)
-        ctl_tree_core_name(s->server, w, names[w]);
+        server_core_name(s->server, w, names[w]);
     return history_shared_put(shared, s->history, (const char(*)[CORE_NAME_BYTES])names,
                               liveness_clock_ns(), out);
 }

@@ -9,15 +9,17 @@
 #include "base/toeplitz.h"
 #include "ctl/files/tree_files_internal.h"
 #include "pkt/port.h"
+#include "server/linux_port.h"
 #include "worker/handoff.h"
 
 enum { XSTATS_MAX = 4096, RSS_ENTRIES_MAX = 512 };
 
-// port_of: the data of a file. port: the configured port, or the port that it wraps.
+// port_of: the data of a file. port: the configured port, or the port that it wraps, or a member of
+// it.
 struct port_of {
     const struct ctl_shown *shown;
     struct port *port;
-    unsigned ix;
+    unsigned ix, member;
 };
 
 // ctl_port_copies: written by the control thread and read by any thread, under a lock that is held
@@ -289,6 +291,49 @@ static int workers_read(struct tree_out *out, void *data)
     return 0;
 }
 
+static int linux_read(struct tree_out *out, void *data)
+{
+    const struct port_of *of = data;
+    const struct server *s = of->shown->server;
+    struct linux_port_counts c;
+    linux_port_read_counts(s, of->ix, &c);
+    tree_printf(out, "interface %s\nifindex %d\nstate %s\nrate_per_s %u\n",
+                linux_port_name(s, of->ix), linux_port_ifindex(s, of->ix),
+                linux_port_gone(s, of->ix) ? "gone" : "here",
+                server_params_of(s)->ports[of->ix].linux_rate);
+    for (unsigned k = 0; linux_class_name(k) != NULL; k++)
+        tree_printf(out, "to_%s %" PRIu64 "\nover_rate_%s %" PRIu64 "\n", linux_class_name(k),
+                    c.workers.given[k], linux_class_name(k), c.workers.rate[k]);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"full", c.workers.full},
+                {"written", c.written},
+                {"written_bytes", c.written_bytes},
+                {"refused", c.refused},
+                {"read", c.read},
+                {"read_bytes", c.read_bytes},
+                {"sent", c.workers.sent},
+                {"sent_bytes", c.workers.sent_bytes},
+                {"waits", c.workers.waits},
+                {"bad_source", c.workers.bad_source},
+                {"bad_length", c.workers.bad_length},
+                {"kernel_drops", c.kernel_drops},
+                {"to_units_now", c.to_units},
+                {"from_units_now", c.from_units}};
+    for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+        tree_printf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+    return 0;
+}
+
+static int member_read(struct tree_out *out, void *data)
+{
+    const struct port_of *of = data;
+    struct port *bond = server_port(of->shown->server, of->ix);
+    bond->ops->group->describe(bond, of->member, tree_text(out));
+    return 0;
+}
+
 struct port_file {
     const char *name;
     int (*read)(struct tree_out *, void *);
@@ -299,7 +344,7 @@ static int add_files(const struct ctl_shown *s, const char *folder, const struct
 {
     int rc = 0;
     for (unsigned i = 0; i < n; i++) {
-        char path[96];
+        char path[128];
         snprintf(path, sizeof(path), "ports/%s/%s", folder, files[i].name);
         rc |= ctl_tree_add(s, path, files[i].read, of);
     }
@@ -310,22 +355,35 @@ int ctl_tree_ports(const struct ctl_shown *s)
 {
     static const struct port_file own[] = {
         {"link", link_read}, {"rss", rss_read}, {"workers", workers_read}};
+    static const struct port_file shared[] = {{"linux", linux_read}};
     static const struct port_file inner[] = {{"link", inner_link_read}};
     static const struct port_file each[] = {{"driver", driver_read}, {"mac", mac_read},
                                             {"mtu", mtu_read},       {"offloads", offloads_read},
                                             {"queues", queues_read}, {"counters", counters_read},
                                             {"xstats", xstats_read}};
     static struct port_of of[WORKER_PORTS_MAX], in[WORKER_PORTS_MAX];
+    static struct port_of members[WORKER_PORTS_MAX][PORT_MEMBERS_MAX];
+    static const struct port_file joined[] = {{"member", member_read}};
     int rc = 0;
     for (unsigned i = 0; i < server_params_of(s->server)->n_ports; i++) {
         struct port *p = server_port(s->server, i);
-        char folder[PORT_NAME_BYTES + 8];
-        of[i] = (struct port_of){s, p, i};
+        char folder[2 * PORT_NAME_BYTES + 16];
+        of[i] = (struct port_of){s, p, i, 0};
         rc |= add_files(s, p->name, own, ARRAY_LEN(own), &of[i]) |
               add_files(s, p->name, each, ARRAY_LEN(each), &of[i]);
+        if (linux_port_name(s->server, i) != NULL)
+            rc |= add_files(s, p->name, shared, ARRAY_LEN(shared), &of[i]);
+        struct port_member is;
+        for (unsigned m = 0; p->ops->group != NULL && p->ops->group->member(p, m, &is); m++) {
+            members[i][m] = (struct port_of){s, is.port, i, m};
+            snprintf(folder, sizeof(folder), "%s/members/%s", p->name, is.port->name);
+            rc |= add_files(s, folder, joined, ARRAY_LEN(joined), &members[i][m]) |
+                  add_files(s, folder, inner, ARRAY_LEN(inner), &members[i][m]) |
+                  add_files(s, folder, each, ARRAY_LEN(each), &members[i][m]);
+        }
         if (view_of(p)->inner == NULL)
             continue;
-        in[i] = (struct port_of){s, view_of(p)->inner(p), i};
+        in[i] = (struct port_of){s, view_of(p)->inner(p), i, 0};
         snprintf(folder, sizeof(folder), "%s/inner", p->name);
         rc |= add_files(s, folder, inner, ARRAY_LEN(inner), &in[i]) |
               add_files(s, folder, each, ARRAY_LEN(each), &in[i]);

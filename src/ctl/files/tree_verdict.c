@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl/files/tree_files_internal.h"
+#include "server/linux_port.h"
 #include "server/server_log.h"
 #include "sock/sock.h"
 #include "tcp/tcp.h"
@@ -23,6 +24,13 @@ static uint64_t time_of_day_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+static void look_at_members(struct port *p, struct verdict_port *out)
+{
+    struct port_member is;
+    for (; p->ops->group != NULL && p->ops->group->member(p, out->members, &is); out->members++)
+        out->members_usable += is.usable;
+}
+
 static void look_at_port(const struct ctl_shown *s, unsigned i, struct verdict_port *out)
 {
     struct port *p = server_port(s->server, i);
@@ -35,7 +43,9 @@ static void look_at_port(const struct ctl_shown *s, unsigned i, struct verdict_p
                                  .rx_nombuf = counted.rx_nombuf,
                                  .rx_errors = counted.rx_errors,
                                  .tx_errors = counted.tx_errors,
+                                 .linux_gone = linux_port_gone(s->server, i),
                                  .rss = s->rss[i].state};
+    look_at_members(p, out);
     link_watch_look(s->links, i, liveness_clock_ns(), &link);
     out->link_known = link.known && (link.link.up || link.link.reason != PORT_LINK_UNKNOWN);
     out->link_up = link.link.up;
@@ -56,6 +66,8 @@ static void look_at_liveness(const struct ctl_shown *s, unsigned w, struct verdi
     out->stalled_ms = now.for_ms;
     out->stage = stat_stage_names[now.stage].name;
     out->app = now.service == NULL ? NULL : now.service->app->name;
+    out->service = now.service == NULL ? NULL : now.service->name;
+    out->function = hang_watch_look(s->hangs, w)->names.function;
 }
 
 static void look_at_core(const struct ctl_shown *s, unsigned w, struct verdict_core *out)
@@ -65,7 +77,7 @@ static void look_at_core(const struct ctl_shown *s, unsigned w, struct verdict_c
     *out = (struct verdict_core){.host_ns = stalls_host_ns(s->stalls, w),
                                  .wait_ns = host->wait_ns,
                                  .steal_ns = host->steal_ticks * LINUX_TICK_NS};
-    ctl_tree_core_name(s->server, w, out->name);
+    server_core_name(s->server, w, out->name);
     for (unsigned i = 0; i < host->n_interrupts; i++)
         if (strcmp(host->interrupts[i].name, "LOC") != 0)
             out->interrupts += host->interrupts[i].count;
@@ -157,6 +169,11 @@ void ctl_verdict_look(const struct ctl_shown *s)
     v->next_ns = now_ns + VERDICT_LOOK_MS * UINT64_C(1000000);
     look(s, now_ns, &v->look);
     verdict_judge(&v->verdict, &v->look);
+}
+
+void ctl_verdict_hurry(const struct ctl_shown *s)
+{
+    s->verdict->next_ns = 0;
 }
 
 const struct verdict *ctl_verdict(const struct ctl_shown *s)

@@ -15,6 +15,7 @@
 #include "c10m/tree.h"
 #include "ctl/http/control_http_conn.h"
 #include "ctl/http/peer_uid.h"
+#include "ctl/http/web_pprof.h"
 
 uint64_t http_now_ms(void)
 {
@@ -99,15 +100,22 @@ static bool is_gone(const struct http_request *r)
 static void on_later(void *arg, uint64_t periods)
 {
     struct ctl_http *h = arg;
-    for (struct http_request *r; (r = TAILQ_FIRST(&h->later)) != NULL;) {
+    struct http_request *r, *next;
+    for (r = TAILQ_FIRST(&h->later); r != NULL; r = next) {
+        next = TAILQ_NEXT(r, link);
+        r->gone = is_gone(r);
+        if (!r->gone && web_pprof_waits(&r->answer))
+            continue;
         TAILQ_REMOVE(&h->later, r, link);
         TAILQ_INSERT_TAIL(&h->soon, r, link);
         r->waits = HTTP_SOON;
-        r->gone = is_gone(r);
     }
-    ctl_loop_remove(h->loop, h->later_fd);
-    h->later_fd = -1;
-    http_soon(h);
+    if (TAILQ_EMPTY(&h->later)) {
+        ctl_loop_remove(h->loop, h->later_fd);
+        h->later_fd = -1;
+    }
+    if (!TAILQ_EMPTY(&h->soon))
+        http_soon(h);
 }
 
 // ---- connections
@@ -155,6 +163,20 @@ static bool is_root(int fd, const struct sockaddr *from)
 {
     uid_t uid;
     return peer_uid(fd, from, &uid) && uid == 0;
+}
+
+bool http_peer(const struct http_request *r, char client[HTTP_CLIENT_BYTES])
+{
+    char at[IP_TEXT_BYTES];
+    uid_t uid;
+    const struct sockaddr *from =
+        MHD_get_connection_info(r->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    if (!peer_uid(r->conn->fd, from, &uid)) {
+        snprintf(client, HTTP_CLIENT_BYTES, "%s", ip_text(&r->conn->from, at));
+        return false;
+    }
+    snprintf(client, HTTP_CLIENT_BYTES, "uid:%u", uid);
+    return uid == 0;
 }
 
 int ctl_http_adopt(struct ctl_http *h, int fd, const struct sockaddr *from, socklen_t n)
@@ -397,7 +419,8 @@ struct ctl_http *ctl_http_start(struct ctl_loop *loop, struct tree *t,
                           .n_statics = p->n_statics,
                           .metrics = p->metrics,
                           .history = p->history,
-                          .metrics_arg = p->metrics_arg};
+                          .metrics_arg = p->metrics_arg,
+                          .prof = p->prof};
     tree_session_init(&h->web.session, t);
     snprintf(h->web.token, sizeof(h->web.token), "%s", p->token);
     if (start(h, p, e) == 0)

@@ -25,6 +25,9 @@ enum {
     // bytes read of a body that is too large, before the connection is closed
     HTTP_DISCARD_BYTES = 1024 * 1024,
     HTTP_TIMEOUT_S = 30,
+    // time to take a profile: so much, and a second for so many bytes
+    HTTP_PROFILE_S = 60,
+    HTTP_PROFILE_BYTES_A_SECOND = 128 * 1024,
     HTTP_IDLE_MS = 10,
     HTTP_WORK_US = 50,  // us; a stream is idle if a call takes less time
     HTTP_ACCEPTS_A_WAKE = 8,
@@ -39,6 +42,7 @@ struct ctl_http_params {
     int (*metrics)(const struct ctl_shown *s, struct text *out);
     int (*history)(const struct ctl_shown *s, struct text *out);
     const struct ctl_shown *metrics_arg;  // argument of both
+    struct prof *prof;                    // NULL: no profiles
 };
 
 struct ctl_http;

@@ -8,6 +8,8 @@
 #include "base/addr.h"
 #include "ctl/http/control_http.h"
 
+enum { HTTP_QUERY_BYTES_MAX = 8192, HTTP_CLIENT_BYTES = 64 };
+
 // http_conn: one connection; fd -1: the slot is free.
 struct http_conn {
     struct ctl_http *http;
@@ -24,10 +26,12 @@ struct http_request {
     struct ctl_http *http;
     struct http_conn *conn;
     struct MHD_Connection *mhd;
-    struct text body;
+    struct text body, query;
+    char client[HTTP_CLIENT_BYTES];
     uint64_t body_bytes;  // bytes received, also those over the limit
     struct web_answer answer;
-    enum http_wait waits;  // why it waits for its stream; the connection is suspended
+    enum http_wait waits;  // why it waits for its stream or its run; the connection is suspended
+    bool pprof;            // of one of the routes of web_pprof.h
     bool gone;             // the client has disconnected in the meantime
     const char *piece;     // the piece of the stream that is not sent yet
     size_t piece_bytes;
@@ -65,7 +69,12 @@ enum MHD_Result http_handle(void *cls, struct MHD_Connection *mhd, const char *p
 void http_completed(void *cls, struct MHD_Connection *mhd, void **request,
                     enum MHD_RequestTerminationCode how);
 
+// http_peer: sets client to who the peer is, for limits: `uid:N` of this host, or the address.
+// Returns whether it is root on this host.
+bool http_peer(const struct http_request *r, char client[HTTP_CLIENT_BYTES]);
+
 // http_soon: schedules the next run at once. http_wait: suspends the request of a stream until the
-// next run, or until HTTP_IDLE_MS have passed.
+// next run, or until HTTP_IDLE_MS have passed; that of a profile (web_pprof_waits()) until it is
+// over.
 void http_soon(struct ctl_http *h);
 void http_wait(struct http_request *r, enum http_wait when);

@@ -2,12 +2,14 @@
 // control_http_request.c: converts requests of libmicrohttpd to those of web_serve.h, and the
 // answers back.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "c10m/tree.h"
 #include "ctl/http/control_http_conn.h"
+#include "ctl/http/web_pprof.h"
 
 static enum web_method method_of(const char *name)
 {
@@ -36,6 +38,17 @@ static enum MHD_Result header_seen(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
+// argument_seen: appends one parameter of the query, as it was sent.
+static enum MHD_Result argument_seen(void *cls, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    struct text *query = cls;
+    text_printf(query, "%s%s", query->len == 0 ? "" : "&", name);
+    if (value != NULL)
+        text_printf(query, "=%s", value);
+    return MHD_YES;
+}
+
 static uint64_t announced(const char *length)
 {
     return length == NULL ? 0 : strtoull(length, NULL, 10);
@@ -44,20 +57,32 @@ static uint64_t announced(const char *length)
 static struct web_request request_of(struct http_request *r, const char *path, const char *method,
                                      const char *version)
 {
-    enum { HOST, AUTHORIZATION, CONFIRMED, ACCEPT, LENGTH };
+    enum { HOST, AUTHORIZATION, CONFIRMED, ACCEPT, LENGTH, SITE };
     struct header h[] = {{.name = "Host"},   {.name = "Authorization"},  {.name = "X-C10M"},
-                         {.name = "Accept"}, {.name = "Content-Length"}, {NULL, NULL, 0}};
+                         {.name = "Accept"}, {.name = "Content-Length"}, {.name = "Sec-Fetch-Site"},
+                         {NULL, NULL, 0}};
     MHD_get_connection_values(r->mhd, MHD_HEADER_KIND, header_seen, h);
     return (struct web_request){.method = method_of(method),
                                 .path = path,
+                                .query = "",
                                 .host = h[HOST].value,
                                 .authorization = h[AUTHORIZATION].value,
                                 .accept = h[ACCEPT].value,
                                 .confirmed = h[CONFIRMED].value,
+                                .site = h[SITE].value,
                                 .old = strcmp(version, MHD_HTTP_VERSION_1_1) != 0,
                                 .repeated = h[HOST].times > 1 || h[AUTHORIZATION].times > 1 ||
                                             h[CONFIRMED].times > 1 || h[LENGTH].times > 1,
                                 .body_bytes = announced(h[LENGTH].value)};
+}
+
+// add_asker: what only the routes of profiles need to know.
+static void add_asker(struct http_request *r, struct web_request *w)
+{
+    MHD_get_connection_values(r->mhd, MHD_GET_ARGUMENT_KIND, argument_seen, &r->query);
+    w->query = text_str(&r->query);
+    w->root = http_peer(r, r->client);
+    w->client = r->client;
 }
 
 static uint64_t now_us(void)
@@ -111,7 +136,9 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t room)
 static struct MHD_Response *response_of(struct http_request *r)
 {
     struct web_answer *a = &r->answer;
-    if (a->from_handle && a->stream)
+    // Of a HEAD libmicrohttpd does not ask for pieces, but sends the last chunk, which ends
+    // nothing: add_headers() tells the client not to use the connection again.
+    if ((a->from_handle && a->stream) || a->empty)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, TREE_CHUNK_BYTES_MAX,
                                                  read_stream, r, NULL);
     const char *data = a->bytes != NULL ? a->bytes : text_str(&a->text);
@@ -124,6 +151,31 @@ static struct MHD_Response *response_of(struct http_request *r)
     return MHD_create_response_from_buffer(n, (void *)(uintptr_t)data, MHD_RESPMEM_PERSISTENT);
 }
 
+static void add_retry(struct MHD_Response *m, unsigned seconds)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%u", seconds);
+    MHD_add_response_header(m, "Retry-After", text);
+}
+
+// add_pprof_headers: go tool pprof prints an error that has its header. It sends HTTP Basic
+// unasked; browsers, which would keep the token and send it for pages of other sites too, are not
+// asked.
+static void add_pprof_headers(struct MHD_Response *m, const struct web_answer *a)
+{
+    char disposition[128];
+    if (a->status >= 400)
+        MHD_add_response_header(m, "X-Go-Pprof", "1");
+    if (a->retry_s != 0)
+        add_retry(m, a->retry_s);
+    if (a->location != NULL)
+        MHD_add_response_header(m, "Location", a->location);
+    if (a->attached == NULL)
+        return;
+    snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"", a->attached);
+    MHD_add_response_header(m, "Content-Disposition", disposition);
+}
+
 static void add_headers(struct MHD_Response *m, const struct web_answer *a)
 {
     MHD_add_response_header(m, "Cache-Control", "no-store");
@@ -134,10 +186,19 @@ static void add_headers(struct MHD_Response *m, const struct web_answer *a)
                             "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
     if (a->status != 204)
         MHD_add_response_header(m, "Content-Type", a->type);
+    if (a->empty)
+        MHD_add_response_header(m, "Connection", "close");
     if (a->allow != NULL)
         MHD_add_response_header(m, "Allow", a->allow);
     if (a->challenge)
         MHD_add_response_header(m, "WWW-Authenticate", "Bearer realm=\"c10m\"");
+}
+
+// delivery_due_ms: a profile holds memory and one of few places until its client has taken it.
+static uint64_t delivery_due_ms(const struct web_answer *a)
+{
+    const uint64_t ms = (HTTP_PROFILE_S + a->n_bytes / HTTP_PROFILE_BYTES_A_SECOND) * 1000;
+    return a->run == NULL ? UINT64_MAX : http_now_ms() + ms;
 }
 
 static enum MHD_Result answer(struct http_request *r)
@@ -146,7 +207,9 @@ static enum MHD_Result answer(struct http_request *r)
     if (m == NULL)
         return MHD_NO;
     add_headers(m, &r->answer);
-    r->conn->due_ms = UINT64_MAX;
+    if (r->pprof)
+        add_pprof_headers(m, &r->answer);
+    r->conn->due_ms = delivery_due_ms(&r->answer);
     const enum MHD_Result rc = MHD_queue_response(r->mhd, r->answer.status, m);
     MHD_destroy_response(m);
     return rc;
@@ -161,6 +224,7 @@ static struct http_request *request_new(struct ctl_http *h, struct MHD_Connectio
     r->mhd = mhd;
     r->conn = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     text_init(&r->body, TREE_WRITE_BYTES_MAX + 1);
+    text_init(&r->query, HTTP_QUERY_BYTES_MAX);
     return r;
 }
 
@@ -175,6 +239,21 @@ static enum MHD_Result append_body(struct http_request *r, const char *data, siz
     return r->body_bytes <= HTTP_DISCARD_BYTES ? MHD_YES : MHD_NO;
 }
 
+// answer_or_wait: the answer, or if its run goes on, suspends the connection: libmicrohttpd calls
+// http_handle() again when it resumes.
+static enum MHD_Result answer_or_wait(struct http_request *r)
+{
+    if (r->gone)
+        return MHD_NO;
+    if (web_pprof_waits(&r->answer)) {
+        r->conn->due_ms = UINT64_MAX;
+        http_wait(r, HTTP_LATER);
+        return MHD_YES;
+    }
+    web_pprof_ready(&r->http->web, &r->answer);
+    return answer(r);
+}
+
 enum MHD_Result http_handle(void *cls, struct MHD_Connection *mhd, const char *path,
                             const char *method, const char *version, const char *data, size_t *n,
                             void **request)
@@ -187,13 +266,22 @@ enum MHD_Result http_handle(void *cls, struct MHD_Connection *mhd, const char *p
         *request = r = request_new(cls, mhd);
     if (r == NULL || r->conn == NULL)
         return MHD_NO;
+    if (r->answer.run != NULL)
+        return answer_or_wait(r);
     struct web_request w = request_of(r, path, method, version);
+    r->pprof = web_is_pprof(path);
     if (first)
         return web_early(&r->http->web, &w, &r->answer) ? MHD_YES : answer(r);
     w.body = text_str(&r->body);
     w.body_bytes = r->body.len;
-    web_serve(&r->http->web, &w, &r->answer);
-    return answer(r);
+    if (r->pprof)
+        add_asker(r, &w);
+    if (r->query.error != 0)
+        web_fail(&r->http->web, &r->answer, 414, "expected a query of at most %d bytes",
+                 HTTP_QUERY_BYTES_MAX);
+    else
+        web_serve(&r->http->web, &w, &r->answer);
+    return answer_or_wait(r);
 }
 
 void http_completed(void *cls, struct MHD_Connection *mhd, void **request,
@@ -214,6 +302,7 @@ void http_completed(void *cls, struct MHD_Connection *mhd, void **request,
         r->conn->due_ms = http_now_ms() + HTTP_TIMEOUT_S * 1000;
     web_answer_free(&r->answer);
     text_free(&r->body);
+    text_free(&r->query);
     free(r);
     *request = NULL;
 }

@@ -7,6 +7,11 @@
 // only on the length of the header. False if header is NULL.
 bool web_token_good(const char *header, const char *token);
 
+// web_password_good: whether the header `Authorization: Basic ...` has the token as the password,
+// of any user: go tool pprof sends this header for http://USER:TOKEN@HOST/..., and can send no
+// other. The time depends only on the length of the header.
+bool web_password_good(const char *header, const char *token);
+
 // web_host_good: whether the header Host (HOST or HOST:PORT) is an address, "localhost" or `name`.
 // This detects DNS rebinding: a page whose name resolves to this server sends that name. False if
 // host is NULL.

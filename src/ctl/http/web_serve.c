@@ -6,9 +6,10 @@
 
 #include "c10m/tree.h"
 #include "ctl/http/web_auth.h"
+#include "ctl/http/web_pprof.h"
 #include "ctl/http/web_static.h"
 
-static const char plain[] = "text/plain; charset=utf-8";
+const char web_plain[] = "text/plain; charset=utf-8";
 
 static void answer_init(struct web_answer *a, unsigned status, const char *type)
 {
@@ -21,18 +22,24 @@ void web_answer_free(struct web_answer *a)
     if (a->handle != NULL)
         tree_close(a->handle);
     a->handle = NULL;
+    web_pprof_leave(a);
     text_free(&a->text);
+}
+
+static void error_text(struct web_answer *a, unsigned status, const char *format, va_list ap)
+{
+    web_answer_free(a);
+    answer_init(a, status, web_plain);
+    text_vprintf(&a->text, format, ap);
+    text_put(&a->text, "\n", 1);
 }
 
 void web_error(struct web_answer *a, unsigned status, const char *format, ...)
 {
     va_list ap;
-    web_answer_free(a);
-    answer_init(a, status, plain);
     va_start(ap, format);
-    text_vprintf(&a->text, format, ap);
+    error_text(a, status, format, ap);
     va_end(ap);
-    text_put(&a->text, "\n", 1);
 }
 
 struct status_of {
@@ -53,6 +60,15 @@ static void count_status(struct web_counts *c, unsigned status)
     c->not_found += status == 404;
     c->too_large += status == 413;
     c->failed += status >= 500;
+}
+
+void web_fail(struct web *w, struct web_answer *a, unsigned status, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    error_text(a, status, format, ap);
+    va_end(ap);
+    count_status(&w->counts, status);
 }
 
 void web_errno(struct web *w, struct web_answer *a, int code, bool writing, const char *path)
@@ -109,6 +125,8 @@ static bool who(struct web *w, const struct web_request *r, struct web_answer *a
                       "expected an address, localhost or the server's name as Host");
     if (w->token[0] == '\0' || web_token_good(r->authorization, w->token))
         return true;
+    if (web_is_pprof(r->path) && web_password_good(r->authorization, w->token))
+        return true;
     // The page, which asks the user for the token, is served without a token.
     if ((r->method == WEB_GET || r->method == WEB_HEAD) && page_of(w, r->path) != NULL)
         return true;
@@ -117,18 +135,33 @@ static bool who(struct web *w, const struct web_request *r, struct web_answer *a
     return false;
 }
 
+// allowed: the methods of the path.
+static const char *allowed(const struct web_request *r)
+{
+    return is_proc(r->path)           ? "GET, HEAD, PUT, POST"
+           : web_pprof_posts(r->path) ? "GET, HEAD, POST"
+                                      : "GET, HEAD";
+}
+
+static bool may_use(const struct web_request *r)
+{
+    static const char *const names[] = {
+        [WEB_GET] = "GET", [WEB_HEAD] = "HEAD", [WEB_PUT] = "PUT", [WEB_POST] = "POST"};
+    return r->method != WEB_OTHER && strstr(allowed(r), names[r->method]) != NULL;
+}
+
 bool web_early(struct web *w, const struct web_request *r, struct web_answer *a)
 {
     const bool writes = r->method == WEB_PUT || r->method == WEB_POST;
-    answer_init(a, 200, plain);
+    answer_init(a, 200, web_plain);
     w->counts.requests++;
     if (!who(w, r, a))
         return false;
     if (r->path == NULL || r->path[0] != '/' || strlen(r->path) >= WEB_PATH_BYTES_MAX)
         return refuse(&w->counts.bad_paths, a, 400, "expected a path that begins with /");
-    if (r->method == WEB_OTHER || (writes && !is_proc(r->path)))
-        return refuse_method(a, is_proc(r->path) ? "GET, HEAD, PUT, POST" : "GET, HEAD");
-    if (writes && (r->confirmed == NULL || strcmp(r->confirmed, "1") != 0))
+    if (!may_use(r))
+        return refuse_method(a, allowed(r));
+    if (writes && is_proc(r->path) && (r->confirmed == NULL || strcmp(r->confirmed, "1") != 0))
         return refuse(&w->counts.refused_unconfirmed, a, 403,
                       "a write requires the header X-C10M: 1");
     if (r->body_bytes > TREE_WRITE_BYTES_MAX)
@@ -159,15 +192,16 @@ static bool static_page(const struct web *w, const char *path, struct web_answer
 
 void web_serve(struct web *w, const struct web_request *r, struct web_answer *a)
 {
-    answer_init(a, 200, plain);
-    if (is_proc(r->path))
+    answer_init(a, 200, web_plain);
+    if (is_proc(r->path)) {
         web_proc(w, r, r->path + 5, w->token[0] != '\0', a);
-    else if (strcmp(r->path, "/metrics") == 0 && w->metrics != NULL)
+        a->empty = a->stream && r->method == WEB_HEAD;
+    } else if (strcmp(r->path, "/metrics") == 0 && w->metrics != NULL)
         rendered(w, a, "text/plain; version=0.0.4; charset=utf-8", w->metrics);
     else if (strcmp(r->path, "/history") == 0 && w->history != NULL)
         rendered(w, a, "application/json", w->history);
-    else if (!static_page(w, r->path, a)) {
-        w->counts.not_found++;
-        web_error(a, 404, "not found");
-    }
+    else if (w->prof != NULL && web_is_pprof(r->path))
+        web_pprof(w, r, a);
+    else if (!static_page(w, r->path, a))
+        web_fail(w, a, 404, "not found");
 }

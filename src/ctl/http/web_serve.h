@@ -4,6 +4,7 @@
 //
 //     request --> web_serve --> /proc/PATH: the tree (web_proc.c) | /metrics (metrics.h)
 //                             | /history: the last hour as JSON (server/history.h)
+//                             | /debug/pprof/: profiles (web_pprof.h)
 //                             | pages of the program (web_static.h)
 //     answer  <-- status, headers, and a body: a text, or an open file of the tree
 //
@@ -24,6 +25,9 @@ enum {
     WEB_TEXT_BYTES_MAX = 8 * 1024 * 1024,  // answer that is not a file of the tree
 };
 
+// web_plain: the media type of texts.
+extern const char web_plain[];
+
 enum web_method { WEB_GET, WEB_HEAD, WEB_PUT, WEB_POST, WEB_OTHER };
 
 // web_request: a request. Strings are NULL if the client did not send them, and valid during the
@@ -31,6 +35,10 @@ enum web_method { WEB_GET, WEB_HEAD, WEB_PUT, WEB_POST, WEB_OTHER };
 struct web_request {
     enum web_method method;
     const char *path;           // as sent, with percent escapes, without query
+    const char *query;          // of the URL, as sent; "": none
+    const char *client;         // who it is, for limits: an address, or a user of this host
+    bool root;                  // the client is root on this host
+    const char *site;           // header Sec-Fetch-Site, which browsers send
     const char *host;           // header Host
     const char *authorization;  // header Authorization
     const char *accept;         // header Accept
@@ -41,19 +49,24 @@ struct web_request {
     size_t body_bytes;
 };
 
-// web_answer: an answer. It owns handle, which may be NULL; the body is `text` if there is no
-// handle or it is a directory.
+// web_answer: an answer. It owns handle and run, which may be NULL; the body is `text` if there is
+// no handle or it is a directory. With a run it is complete once web_pprof_ready() says so.
 struct web_answer {
     unsigned status;
     const char *type;
-    const char *allow;  // header Allow, NULL: none
-    bool challenge;     // header WWW-Authenticate
+    const char *allow;     // header Allow, NULL: none
+    bool challenge;        // header WWW-Authenticate
+    unsigned retry_s;      // header Retry-After, 0: none
+    const char *location;  // header Location, NULL: none
+    const char *attached;  // file name in the header Content-Disposition; NULL: none
+    struct prof_run *run;
     const void *bytes;  // static page, or NULL
     size_t n_bytes;
     struct text text;
     struct tree_handle *handle;
     bool from_handle;  // the body is read from the handle
     bool stream;       // the length is unknown
+    bool empty;        // a HEAD whose length is unknown
 };
 
 // web_counts: counters of answers and of reached limits.
@@ -65,6 +78,7 @@ struct web_counts {
 
 struct web_static;
 struct ctl_shown;
+struct prof;
 
 // web: the data of the routes. An empty `token` means that none is required.
 struct web {
@@ -78,6 +92,7 @@ struct web {
     // history: renders the JSON of /history; NULL: there is none.
     int (*history)(const struct ctl_shown *s, struct text *out);
     const struct ctl_shown *metrics_arg;  // of both
+    struct prof *prof;                    // NULL: no profiles
     struct web_counts counts;
 };
 
@@ -94,6 +109,9 @@ void web_answer_free(struct web_answer *a);
 // of the tree (-errno) about the path.
 void web_error(struct web_answer *a, unsigned status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// web_fail: web_error, counted.
+void web_fail(struct web *w, struct web_answer *a, unsigned status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void web_errno(struct web *w, struct web_answer *a, int code, bool writing, const char *path);
 
 // web_proc: the route /proc. path: the part after it, as sent. root: whether the client has the

@@ -184,19 +184,31 @@ fail_free:
     return NULL;
 }
 
-void ctl_fuse_stop(struct ctl_fuse *f)
+static void stop(struct ctl_fuse *f, bool unmount)
 {
-    if (f == NULL)
-        return;
     if (f->serving)
         ctl_loop_remove(f->loop, fuse_session_fd(f->session));
     streams_remove(f);
-    fuse_session_unmount(f->session);
+    if (unmount)
+        fuse_session_unmount(f->session);
     fuse_session_destroy(f->session);
     free(f->buf.mem);
     tree_session_close(&f->files.session);
-    ctl_mountpoint_undo(&f->mountpoint);
+    if (unmount)
+        ctl_mountpoint_undo(&f->mountpoint);
     free(f);
+}
+
+void ctl_fuse_stop(struct ctl_fuse *f)
+{
+    if (f != NULL)
+        stop(f, true);
+}
+
+void ctl_fuse_leave(struct ctl_fuse *f)
+{
+    if (f != NULL)
+        stop(f, false);
 }
 
 bool ctl_fuse_serving(const struct ctl_fuse *f)

@@ -34,6 +34,10 @@ struct ctl_fuse *ctl_fuse_start(struct ctl_loop *loop, struct tree *t, const cha
 // the directories that ctl_fuse_start() created. NULL is allowed.
 void ctl_fuse_stop(struct ctl_fuse *f);
 
+// ctl_fuse_leave: as ctl_fuse_stop(), for a process that may not unmount: the mount stays, and has
+// nobody who serves it.
+void ctl_fuse_leave(struct ctl_fuse *f);
+
 // ctl_fuse_serving: whether the mount is served. False after another process has unmounted it or
 // aborted the connection, which is logged.
 bool ctl_fuse_serving(const struct ctl_fuse *f);

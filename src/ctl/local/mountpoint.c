@@ -153,7 +153,7 @@ static int stale_clear(const char *path, struct err *e)
                            type);
         if (rc != ENOTCONN)
             return err_set(e, "%s: %s", path, strerror(rc));
-        if (umount2(path, MNT_DETACH) != 0)
+        if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) != 0)
             return err_set(e, "%s: the mount of a killed server cannot be detached: %s", path,
                            strerror(errno));
     }
@@ -288,4 +288,12 @@ int ctl_mountpoint_clear(const char *path, struct err *e)
     if (resolve(&mp, NULL) != 0 || !mount_at(mp.path, type))
         return 0;
     return stale_clear(mp.path, e);
+}
+
+bool ctl_mountpoint_is_dead(const char *path)
+{
+    struct ctl_mountpoint mp = {.made_from = 0};
+    char type[FSTYPE_BYTES];
+    return given_set(&mp, path, NULL) == 0 && resolve(&mp, NULL) == 0 && mount_at(mp.path, type) &&
+           strncmp(type, "fuse", 4) == 0 && mount_probe(mp.path) == ENOTCONN;
 }

@@ -35,6 +35,9 @@ int ctl_mountpoint_check(const char *path, struct err *e);
 // ctl_mountpoint_prepare() created, if they are empty.
 void ctl_mountpoint_undo(struct ctl_mountpoint *mp);
 
+// ctl_mountpoint_is_dead: whether there is a stale FUSE mount at `path`.
+bool ctl_mountpoint_is_dead(const char *path);
+
 // ctl_mountpoint_clear: detaches the stale FUSE mounts at `path`. Returns how many, or -1 with *e:
 // a mount is served, or is not a FUSE mount.
 int ctl_mountpoint_clear(const char *path, struct err *e);

@@ -8,6 +8,7 @@
 
 #include "ctl/metrics/metrics_internal.h"
 #include "pkt/port.h"
+#include "server/linux_port.h"
 #include "sock/sock.h"
 #include "stat/counters.h"
 #include "worker/handoff.h"
@@ -90,10 +91,10 @@ static void put_connections_max(const struct metrics_now *now)
     X(rx_errors, "frames received with an error")                                                  \
     X(tx_errors, "frames that the device would not send")                                          \
     X(tx_no_device, "of them, those that had no device because it was gone")                       \
-    X(rx_taken_away, "frames that a fault port lost on purpose on the way in")                     \
+    X(rx_taken_away, "frames that a fault port lost, or a bond left out, on the way in")           \
     X(rx_added, "frames that a fault port added on purpose on the way in")                         \
     X(tx_taken_away, "frames that a fault port lost on purpose on the way out")                    \
-    X(tx_added, "frames that a fault port added on purpose on the way out")
+    X(tx_added, "frames that a fault port or a bond added on the way out")
 
 static void put_port(const struct metrics_now *now, unsigned i, uint64_t value)
 {
@@ -122,6 +123,68 @@ static void put_port_link_changes(const struct metrics_now *now)
 {
     for (unsigned i = 0; i < now->n_ports; i++)
         put_port(now, i, now->links[i].changes);
+}
+
+static void put_member(const struct metrics_now *now, unsigned i, const struct port_member *is,
+                       uint64_t value)
+{
+    PUT(now, metrics_whole(value), LABEL("port", server_port(now->shown->server, i)->name),
+        LABEL("member", is->port->name));
+}
+
+// Of each member of each bond.
+#define PUT_MEMBER(field)                                                                          \
+    static void put_member_##field(const struct metrics_now *now)                                  \
+    {                                                                                              \
+        struct port_member is;                                                                     \
+        for (unsigned i = 0; i < now->n_ports; i++) {                                              \
+            struct port *p = server_port(now->shown->server, i);                                   \
+            for (unsigned m = 0; p->ops->group != NULL && p->ops->group->member(p, m, &is); m++)   \
+                put_member(now, i, &is, is.field);                                                 \
+        }                                                                                          \
+    }
+PUT_MEMBER(usable)
+PUT_MEMBER(active)
+PUT_MEMBER(changes)
+#undef PUT_MEMBER
+
+// next_shared: the first port from i on that is shared with Linux; n_ports: none is.
+static unsigned next_shared(const struct metrics_now *now, unsigned i)
+{
+    while (i < now->n_ports && linux_port_name(now->shown->server, i) == NULL)
+        i++;
+    return i;
+}
+
+static void put_linux_up(const struct metrics_now *now)
+{
+    for (unsigned i = next_shared(now, 0); i < now->n_ports; i = next_shared(now, i + 1))
+        put_port(now, i, !linux_port_gone(now->shown->server, i));
+}
+
+static void put_linux_packets(const struct metrics_now *now)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = next_shared(now, 0); i < now->n_ports; i = next_shared(now, i + 1)) {
+        struct linux_port_counts c;
+        linux_port_read_counts(s, i, &c);
+        PUT(now, metrics_whole(c.written), LABEL("port", server_port(s, i)->name),
+            LABEL("direction", "to_linux"));
+        PUT(now, metrics_whole(c.workers.sent), LABEL("port", server_port(s, i)->name),
+            LABEL("direction", "from_linux"));
+    }
+}
+
+static void put_linux_over_rate(const struct metrics_now *now)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = next_shared(now, 0); i < now->n_ports; i = next_shared(now, i + 1)) {
+        struct linux_port_counts c;
+        linux_port_read_counts(s, i, &c);
+        for (unsigned k = 0; linux_class_name(k) != NULL; k++)
+            PUT(now, metrics_whole(c.workers.rate[k]), LABEL("port", server_port(s, i)->name),
+                LABEL("kind", linux_class_name(k)));
+    }
 }
 
 // Zero where software spreads the packets; no sample with one worker.
@@ -286,6 +349,9 @@ static void put_service_values(const struct metrics_now *now)
       metrics_useful)                                                                              \
     X(c10m_core_stalled_seconds, GAUGE,                                                            \
       "For how long the worker has been caught in one turn; 0: it is not.", metrics_stalled)       \
+    X(c10m_core_hangs_total, COUNTER,                                                              \
+      "Turns that took longer than watchdog_ms, or half a second outside of applications.",        \
+      metrics_hangs)                                                                               \
     X(c10m_core_drops_total, COUNTER,                                                              \
       "Packets that ended for this reason; side rx: received ones, tx: ours.", metrics_drops)      \
     X(c10m_core_stage_cycles_total, COUNTER, "Cycles spent in this stage of the loop.",            \
@@ -316,9 +382,21 @@ static void put_service_values(const struct metrics_now *now)
     X(c10m_port_link_changes_total, COUNTER,                                                       \
       "Times that the link went up or down, or was down for another reason.",                      \
       put_port_link_changes)                                                                       \
+    X(c10m_port_member_usable, GAUGE,                                                              \
+      "Whether the member of a bond has a link, and with LACP a partner that agreed.",             \
+      put_member_usable)                                                                           \
+    X(c10m_port_member_active, GAUGE, "Whether the bond sends by this member.", put_member_active) \
+    X(c10m_port_member_changes_total, COUNTER,                                                     \
+      "Times that the member became usable, or was no longer.", put_member_changes)                \
     X(c10m_port_wrong_core_packets_total, COUNTER,                                                 \
       "Packets that the port brought to another worker than theirs.", put_port_wrong_core)         \
     X(c10m_memory_bytes, GAUGE, "Memory reserved at start, by what it is for.", put_memory)        \
+    X(c10m_port_linux_up, GAUGE, "Whether the interface by which Linux shares the port exists.",   \
+      put_linux_up)                                                                                \
+    X(c10m_port_linux_packets_total, COUNTER, "Packets that Linux got, and that it sent.",         \
+      put_linux_packets)                                                                           \
+    X(c10m_port_linux_over_rate_packets_total, COUNTER,                                            \
+      "Packets for Linux over the rate of their kind.", put_linux_over_rate)                       \
     X(c10m_port_info, GAUGE, "Driver of the port; always 1.", put_port_info)                       \
     X(c10m_service_connections, GAUGE, "Connections of the service that are open.",                \
       put_service_open)                                                                            \
@@ -380,7 +458,7 @@ static void read_all(struct metrics_now *now, const struct ctl_shown *s, struct 
     now->n_cores = server_workers(s->server);
     now->n_ports = server_params_of(s->server)->n_ports;
     for (unsigned i = 0; i < now->n_cores; i++) {
-        ctl_tree_core_name(s->server, i, now->core_names[i]);
+        server_core_name(s->server, i, now->core_names[i]);
         stat_snapshot(&now->cores[i], server_worker(s->server, i)->stats);
     }
     for (unsigned i = 0; i < now->n_ports; i++) {

@@ -38,6 +38,13 @@ void metrics_stalled(const struct metrics_now *now)
     }
 }
 
+void metrics_hangs(const struct metrics_now *now)
+{
+    for (unsigned i = 0; i < now->n_cores; i++)
+        PUT(now, metrics_whole(hang_watch_look(now->shown->hangs, i)->hangs),
+            LABEL("core", now->core_names[i]));
+}
+
 void metrics_drops(const struct metrics_now *now)
 {
     for (unsigned i = 0; i < now->n_cores; i++)

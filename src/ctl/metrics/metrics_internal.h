@@ -42,6 +42,7 @@ struct metric_value metrics_real(double x);
 void metrics_clock(const struct metrics_now *now);
 void metrics_useful(const struct metrics_now *now);
 void metrics_stalled(const struct metrics_now *now);
+void metrics_hangs(const struct metrics_now *now);
 void metrics_drops(const struct metrics_now *now);
 void metrics_stage_cycles(const struct metrics_now *now);
 void metrics_latency(const struct metrics_now *now);

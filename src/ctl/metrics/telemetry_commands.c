@@ -18,7 +18,7 @@ static int cores(struct telemetry_out *out, const char *params, const void *arg)
     const struct ctl_shown *s = arg;
     char name[CORE_NAME_BYTES];
     for (unsigned i = 0; i < server_workers(s->server); i++) {
-        ctl_tree_core_name(s->server, i, name);
+        server_core_name(s->server, i, name);
         telemetry_item(out, name);
     }
     return 0;
@@ -29,7 +29,7 @@ static const struct worker *core_of(const struct ctl_shown *s, const char *param
 {
     char name[CORE_NAME_BYTES];
     for (unsigned i = 0; params != NULL && i < server_workers(s->server); i++) {
-        ctl_tree_core_name(s->server, i, name);
+        server_core_name(s->server, i, name);
         if (strcmp(name, params) == 0)
             return server_worker(s->server, i);
     }

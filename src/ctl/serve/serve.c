@@ -2,12 +2,16 @@
 #include "ctl/serve/serve.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/corelocks.h"
+#include "base/crash.h"
 #include "base/log.h"
+#include "base/log_target.h"
+#include "base/notify.h"
 #include "base/signals.h"
 #include "c10m/tree.h"
 #include "ctl/cli/cmd_plan.h"
@@ -22,7 +26,10 @@
 #include "ctl/metrics/metrics.h"
 #include "ctl/metrics/statsd.h"
 #include "ctl/metrics/telemetry_commands.h"
+#include "ctl/serve/confinement.h"
+#include "ctl/serve/serve_prof.h"
 #include "ctl/serve/stop_workers.h"
+#include "ctl/serve/watchdog.h"
 #include "ctl/steering/steering.h"
 #include "server/device_locks.h"
 #include "server/history.h"
@@ -49,11 +56,14 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     unsigned ix = 0;
     for (unsigned i = 0; i < p->n_ports; i++) {
         const struct server_port_params *pp = &p->ports[i];
-        if (strcmp(server_inner_port(pp)->driver, "ring") == 0)
+        struct err err;
+        if (server_has_doubt(p, i, &err))
+            text_printf(out, "%s\n", err.text);
+        if (strcmp(server_device(pp, 0)->driver, "ring") == 0)
             text_printf(out,
                         "port %s: both ends of a ring are in this process: no host can reach it\n",
                         pp->port.name);
-        if (!pp->net.loops && !is_served(p, ix, ix + pp->net.n_locals))
+        if (!pp->net.loops && pp->linux_name == NULL && !is_served(p, ix, ix + pp->net.n_locals))
             text_printf(out,
                         "port %s: no [service NAME] listens here: it only answers ping and refuses "
                         "connections\n",
@@ -62,26 +72,55 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     }
 }
 
-// signaled: the receivers of signals. steering NULL: the server does not run yet.
+// signaled: the receivers of signals. steering NULL: the server does not run yet, or any more.
 struct signaled {
+    struct server *server;  // NULL: as steering
     struct ctl_loop *loop;
     struct ctl_steering *steering;
-    int crash;  // a signal sent to crash the process; 0: none
+    const struct conf *conf;
+    int crash;      // a signal sent to crash the process; 0: none
+    unsigned ends;  // how many signals have asked to end
 };
+
+static void reopen_logs(const struct signaled *to)
+{
+    struct err err;
+    if (log_target_reopen(&err) != 0)
+        log_line(LOG_WARN, "%s", err.text);
+    if (to->server != NULL)
+        server_log_reopen(to->server);
+    log_line(LOG_INFO, "the logs were opened again");
+}
+
+// tell_stopping: the manager gives the end the time of the drain, and of workers that hang.
+static void tell_stopping(uint32_t drain_s)
+{
+    char state[80];
+    const uint64_t us = ((uint64_t)drain_s * 1000 + 2 * (uint64_t)STOP_STUCK_MS) * 1000;
+    snprintf(state, sizeof(state), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu", (unsigned long long)us);
+    notify_say(state, "stopping; open connections have %u s to finish", drain_s);
+}
 
 static void on_signal(void *arg, int signal_number)
 {
     struct signaled *to = arg;
     const enum signal_meaning meaning = signal_meaning(signal_number);
     if (meaning == SIGNAL_HANGUP) {
+        struct err err;
         if (to->steering != NULL)
-            ctl_steering_reload(to->steering);
+            ctl_steering_reload(to->steering, &err);
+        return;
+    }
+    if (meaning == SIGNAL_REOPEN) {
+        reopen_logs(to);
         return;
     }
     log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
+    to->ends++;
     if (meaning == SIGNAL_CRASH)
         to->crash = signal_number;
     const bool may_drain = signal_number == SIGINT || signal_number == SIGTERM;
+    tell_stopping(may_drain ? to->conf->control.drain_s : 0);
     if (to->steering != NULL && may_drain)
         ctl_steering_stop(to->steering);
     else
@@ -101,23 +140,42 @@ static void log_lines(enum log_level level,
     text_free(&text);
 }
 
-static struct ctl_fuse *mount_tree(struct ctl_loop *loop, struct tree *tree, const struct conf *c)
+// missing: what the configuration asks for cannot be had, as err says: -1 if it is required, with
+// the key, or 0 after a warning.
+static int missing(const struct conf *c, const char *what, const char *key, struct err *err)
 {
-    struct err err;
+    char why[ERR_TEXT_BYTES];
+    memcpy(why, err->text, sizeof(why));
+    if (!c->control.required) {
+        log_line(LOG_WARN, "%s: %s", what, why);
+        return 0;
+    }
+    err_set(err, "%s: %s: [control] required is on", what, why);
+    return err_key(err, "%s", key);
+}
+
+// mount_tree: sets *fuse to the mount; NULL: it is off, or cannot be had, and the server runs
+// without it. Returns 0, or -1 if it is required.
+static int mount_tree(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
+                      struct ctl_fuse **fuse, struct err *err)
+{
+    char what[CONF_PATH_BYTES + 64];
+    *fuse = NULL;
     if (c->control.mount[0] == '\0')
-        return NULL;
-    struct ctl_fuse *fuse = ctl_fuse_start(loop, tree, c->control.mount, &err);
-    if (fuse == NULL)
-        log_line(LOG_WARN, "the tree is not mounted at %s: %s", c->control.mount, err.text);
-    else
-        log_line(LOG_INFO, "tree mounted at %s", c->control.mount);
-    return fuse;
+        return 0;
+    *fuse = ctl_fuse_start(loop, tree, c->control.mount, err);
+    snprintf(what, sizeof(what), "the tree is not mounted at %s", c->control.mount);
+    if (*fuse == NULL)
+        return missing(c, what, "control.mount", err);
+    log_line(LOG_INFO, "tree mounted at %s", c->control.mount);
+    return 0;
 }
 
 // open_http: sets *http to the control interface over HTTP; NULL: it is off, or its address is
-// unavailable, and the server runs without it. Returns 0, or -1 if the token cannot be read.
-static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ctl_http **http,
-                     struct err *err)
+// unavailable, and the server runs without it. Returns 0, or -1 if the token cannot be read or HTTP
+// is required.
+static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct prof *prof,
+                     struct ctl_http **http, struct err *err)
 {
     char token[CONF_TOKEN_BYTES_MAX + 1] = "", at[IP_TEXT_BYTES];
     const struct conf_control *k = &s->conf->control;
@@ -133,19 +191,19 @@ static int open_http(struct ctl_loop *loop, const struct ctl_shown *s, struct ct
                                       .n_statics = web_n_statics,
                                       .metrics = metrics_text,
                                       .history = ctl_history_json,
-                                      .metrics_arg = s};
+                                      .metrics_arg = s,
+                                      .prof = prof};
     *http = ctl_http_start(loop, s->tree, &p, err);
     explicit_bzero(token, sizeof(token));
     if (*http == NULL)
-        log_line(LOG_WARN, "no HTTP: %s", err->text);
-    else
-        log_line(LOG_INFO, ip_is_v4(&k->http.addr) ? "http://%s:%u/" : "http://[%s]:%u/",
-                 ip_text(&k->http.addr, at), k->http.port);
+        return missing(s->conf, "no HTTP", "control.http", err);
+    log_line(LOG_INFO, ip_is_v4(&k->http.addr) ? "http://%s:%u/" : "http://[%s]:%u/",
+             ip_text(&k->http.addr, at), k->http.port);
     return 0;
 }
 
 // open_socket: sets *sock to the control socket; NULL: it is off or failed. Returns 0, or -1 if
-// another server uses the socket.
+// another server uses the socket, or it is required.
 static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct conf *c,
                        struct ctl_sock **sock, struct err *err)
 {
@@ -159,9 +217,8 @@ static int open_socket(struct ctl_loop *loop, struct tree *tree, const struct co
     if (*sock == NULL && taken)
         return err_key(err, "control.socket");
     if (*sock == NULL)
-        log_line(LOG_WARN, "no control socket: %s", err->text);
-    else
-        log_line(LOG_INFO, "control socket at %s", path);
+        return missing(c, "no control socket", "control.socket", err);
+    log_line(LOG_INFO, "control socket at %s", path);
     return 0;
 }
 
@@ -207,8 +264,7 @@ struct looked {
 static void on_look(void *arg, uint64_t periods)
 {
     const struct looked *at = arg;
-    (void)periods;
-    ctl_tree_look(at->shown);
+    ctl_tree_look(at->shown, periods);
     ctl_steering_look(at->steering);
 }
 
@@ -229,7 +285,6 @@ struct control {
 static int control_open(struct control *k, struct ctl_loop *loop, const struct conf *c,
                         struct err *err)
 {
-    mkdir(c->control.run_dir, 0755);  // if this fails, opening the socket fails and is logged
     *k = (struct control){.tree = tree_create()};
     if (k->tree == NULL)
         return err_set(err, "no memory for the tree");
@@ -278,6 +333,7 @@ static void log_error(const struct ctl_conf *from, const struct err *err)
     text_init(&place, ERR_TEXT_BYTES + CONF_PATH_BYTES);
     conf_place(from->places, err->key, &place);
     log_line(LOG_ERROR, "%s%s", text_str(&place), err->text);
+    notify_say("", "%s%s", text_str(&place), err->text);
     text_free(&place);
 }
 
@@ -289,6 +345,9 @@ static int cores_take(const struct server_params *p, const struct conf *c, int *
     if (*fd < 0)
         log_line(LOG_WARN, "it is unknown whether other servers use these cores: %s",
                  strerror(errno));
+    for (unsigned i = 0; i < p->n_workers; i++)
+        if (corelocks_look_others(p->worker_cpu[i], err) != 0)
+            log_line(LOG_WARN, "%s too: both servers become slower", err->text);
     for (unsigned i = 0; i < p->n_workers && *fd >= 0; i++) {
         if (corelocks_take(*fd, p->worker_cpu[i], c->control.name, err) == 0)
             continue;
@@ -300,8 +359,18 @@ static int cores_take(const struct server_params *p, const struct conf *c, int *
     return 0;
 }
 
+// end_profiles: who has sent a second signal does not wait for files.
+static int end_profiles(const struct signaled *to, struct serve_prof *prof,
+                        struct prof_files *files, struct err *err)
+{
+    if (to->ends > 1)
+        return prof_files_leave(files, "not written: a second signal ended the server", err);
+    return serve_prof_write(prof, files, err);
+}
+
 static int serve(struct signaled *to, struct server *s, const struct ctl_conf *from,
-                 struct control *control, const char *version, struct err *err)
+                 struct control *control, struct confinement *confinement, const char *version,
+                 struct err *err)
 {
     struct ctl_loop *loop = to->loop;
     const struct conf *c = from->conf;
@@ -314,7 +383,12 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         return -1;
     shown.baseline = ctl_steering_baseline(steering);
     struct looked looked = {&shown, steering};
+    struct serve_prof prof = {.timer_fd = -1, .flight_fd = -1};
+    struct ctl_watchdog watchdog = {.turns = NULL};
     int rc = ctl_tree_open(&shown, err);
+    if (rc == 0)
+        rc = serve_prof_open(&prof, loop, &shown, err);
+    ctl_steering_set_recorder(steering, prof.recorder);
     if (rc == 0 && ctl_steering_fill(steering, tree_root(tree)) != 0)
         rc = err_set(err, "control tree: %s", tree_error(tree_root(tree)));
     if (rc == 0) {
@@ -327,29 +401,48 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         rc = ctl_loop_timer(loop, WALL_FOLLOW_MS, on_wall, s, err) < 0 ? -1 : 0;
     if (rc == 0 && server_logs(server_params_of(s)))
         rc = ctl_loop_timer(loop, LOG_PERIOD_MS, on_log, s, err) < 0 ? -1 : 0;
-    if (rc == 0)
-        rc = server_run(s, err);
     if (rc == 0) {
-        struct ctl_fuse *fuse = mount_tree(loop, tree, c);
-        struct ctl_http *http;
+        struct ctl_fuse *fuse;
+        struct ctl_http *http = NULL;
         struct statsd *statsd = push_metrics(loop, &shown);
         struct pushed pushed = {statsd, c};
         ctl_steering_on_change(steering, on_change, &pushed);
+        rc = mount_tree(loop, tree, c, &fuse, err);
+        if (rc == 0)
+            rc = open_http(loop, &shown, prof.prof, &http, err);
+        if (rc == 0)
+            rc = confinement_begin(confinement, s, err);
+        if (rc == 0)
+            rc = server_run(s, err);
         ctl_telemetry_start(&shown);
-        rc = open_http(loop, &shown, &http, err);
+        if (rc == 0)
+            rc = prof_files_begin(from->profiles, prof.prof, err);
+        if (rc == 0)
+            rc = ctl_watchdog_start(&watchdog, loop, &shown, err);
         if (rc == 0) {
             log_line(LOG_INFO, "serving");
+            notify_say("READY=1", "serving");
             to->steering = steering;
+            to->server = s;
             rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
+            to->steering = NULL;
+            if (end_profiles(to, &prof, from->profiles, err) != 0)
+                rc = -1;
         }
+        ctl_watchdog_stop(&watchdog);
         ctl_http_stop(http);
-        ctl_fuse_stop(fuse);
+        if (confinement->no_root)
+            ctl_fuse_leave(fuse);
+        else
+            ctl_fuse_stop(fuse);
         ctl_steering_on_change(steering, NULL, NULL);
         statsd_stop(statsd);
         ctl_telemetry_stop();
     }
     to->steering = NULL;
+    to->server = NULL;
     control_close(control);
+    serve_prof_close(&prof);
     ctl_steering_free(steering);
     ctl_tree_close(&shown);
     return rc;
@@ -358,17 +451,24 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
 int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version)
 {
     static struct ctl_loop loop;
-    struct signaled to = {&loop, NULL, 0};
+    struct signaled to = {.loop = &loop, .conf = from->conf};
     const struct conf *c = from->conf;
     struct control control = {NULL, NULL, NULL};
     struct err err = {.text = ""};
     struct device_locks devices = {.n = 0};
+    struct confinement confinement;
     int cores_fd = -1;
-    int rc = ctl_loop_init(&loop, &err);
+    notify_open();
+    int rc = confinement_prepare(&confinement, from, p, &err);
+    if (rc == 0)
+        rc = ctl_loop_init(&loop, &err);
     if (rc == 0)
         rc = ctl_loop_signals(&loop, on_signal, &to, &err);
-    if (rc == 0)
+    crash_catch();
+    if (rc == 0) {
+        confinement_run_dir(&confinement, c->control.run_dir);
         rc = control_open(&control, &loop, c, &err);
+    }
     if (rc == 0)
         rc = cores_take(p, c, &cores_fd, &err);
     if (rc == 0)
@@ -378,11 +478,13 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     if (rc == 0) {
         log_lines(LOG_INFO, ctl_plan, p);
         log_lines(LOG_WARN, ctl_doubts, p);
+        notify_say("", "reserving memory and opening ports");
         struct server *s = server_start(p, &err);
-        rc = s == NULL ? -1 : serve(&to, s, from, &control, version, &err);
+        rc = s == NULL ? -1 : serve(&to, s, from, &control, &confinement, version, &err);
         // Further signals stay pending, so that the release of all resources is not interrupted.
         if (s != NULL) {
-            ctl_stop_workers(s, c->control.run_dir);
+            notify_say("STOPPING=1", "%s", rc == 0 ? "stopping" : err.text);
+            ctl_stop_workers(s, c->control.run_dir, to.crash);
             server_stop(s);
         }
     }
@@ -392,6 +494,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         close(cores_fd);
     rmdir(c->control.run_dir);  // also if another process has created it; fails if it is not empty
     ctl_loop_fini(&loop);
+    confinement_end(&confinement);
     signals_end_by(to.crash);
     if (rc != 0 && strcmp(err.text, SERVER_ASKED_TO_END) == 0) {
         log_line(LOG_INFO, "%s", err.text);

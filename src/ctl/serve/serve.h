@@ -3,6 +3,7 @@
 #pragma once
 #include "conf/conf.h"
 #include "conf/places.h"
+#include "prof/prof_files.h"
 #include "server/server.h"
 
 // ctl_conf: the configuration, which may change while the server runs, and its sources. file NULL:
@@ -12,7 +13,8 @@ struct ctl_conf {
     const char *file;
     char *const *sets;
     unsigned n_sets;
-    struct conf_places *places;  // places of keys for error messages of the start; NULL: unknown
+    struct conf_places *places;   // places of keys for error messages of the start; NULL: unknown
+    struct prof_files *profiles;  // of the flags; NULL: none
 };
 
 // ctl_serve: starts the server, mounts the tree, serves until a signal (base/signals.h), and

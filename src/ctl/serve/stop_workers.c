@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "worker/worker.h"
 
 // watch: a thread that observes the end of the workers.
 struct watch {
     struct server *s;
     const char *run_dir;
+    int crash;
     pthread_mutex_t lock;
     pthread_cond_t cond;
     bool over;
@@ -82,15 +84,17 @@ static void *run(void *arg)
         say_who(w->s);
         server_abandon(w->s);
         rmdir(w->run_dir);
+        signals_end_by(w->crash);
         _exit(1);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-void ctl_stop_workers(struct server *s, const char *run_dir)
+void ctl_stop_workers(struct server *s, const char *run_dir, int crash)
 {
-    struct watch w = {.s = s, .run_dir = run_dir, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct watch w = {
+        .s = s, .run_dir = run_dir, .crash = crash, .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_condattr_t attr;
     pthread_t thread;
     sigset_t all, before;

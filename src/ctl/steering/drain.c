@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/words.h"
 #include "ctl/steering/steering_internal.h"
 #include "tcp/tcp.h"
 #include "worker/order.h"
@@ -112,6 +113,9 @@ bool ctl_steering_drain_tick(struct ctl_steering *st, uint64_t now_ms)
 void ctl_steering_look(struct ctl_steering *st)
 {
     bool any = false;
+    ctl_steering_follow_look(st);
+    if (ctl_steering_files_look(st->files))
+        ctl_steering_kick(st);
     if (st->drain.state != DRAIN_NONE || orders_lagging(st->orders) >= 0)
         return;
     for (unsigned i = 0; i < server_params_of(st->p.server)->n_services; i++) {
@@ -138,7 +142,7 @@ void ctl_steering_stop(struct ctl_steering *st)
 static int start(struct ctl_steering *st, const char *text)
 {
     uint64_t seconds = st->p.conf->control.drain_s;
-    const int rc = text == NULL ? 0 : ctl_steering_number(text, 0, STEERING_DRAIN_S_MAX, &seconds);
+    const int rc = text == NULL ? 0 : words_number(text, 0, STEERING_DRAIN_S_MAX, &seconds);
     if (rc == 0)
         begin(st, seconds);
     return rc;

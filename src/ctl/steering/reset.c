@@ -44,7 +44,7 @@ static int reset_core(struct ctl_steering *st, const char *name)
 {
     char core[CORE_NAME_BYTES];
     for (unsigned w = 0; w < server_workers(st->p.server); w++) {
-        ctl_tree_core_name(st->p.server, w, core);
+        server_core_name(st->p.server, w, core);
         if (strcmp(core, name) != 0)
             continue;
         ctl_baseline_reset_core(st->baseline, w);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ctl/set/KEY: keys that may change while the server runs. SIGHUP: reloads all of them from the
-// file. ctl/log: the level of the log.
+// ctl/set/KEY: keys that may change while the server runs. ctl/log: the level of the log.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +9,6 @@
 #include "conf/live.h"
 #include "conf/value.h"
 #include "ctl/steering/steering_internal.h"
-
-enum { REPORT_BYTES = 1 << 20 };
 
 // set_at: the value of e->at for the file of a key: row and index in one number.
 static unsigned set_at(const struct key *k, unsigned at)
@@ -26,7 +23,7 @@ static const struct key *key_of(const struct ctl_steering_entry *e, unsigned *at
 }
 
 // ctl/log may have set levels of modules. Changes of keys other than log_level must not reset them.
-static void apply(struct ctl_steering *st, enum log_level level_before)
+void ctl_steering_apply(struct ctl_steering *st, enum log_level level_before)
 {
     const enum log_level level = (enum log_level)st->p.conf->control.log_level;
     ctl_steering_settings(st);
@@ -55,7 +52,7 @@ static int set_write(struct ctl_steering_entry *e, char *line)
     const int rc = conf_set_live(c, k, at, line, &e->st->next);
     if (rc != 0)
         return refused(k, line, rc);
-    apply(e->st, level);
+    ctl_steering_apply(e->st, level);
     if (k == KEY_AT(control, log_level))
         log_set_level((enum log_level)c->control.log_level);
     log_say(LOG_ctl, LOG_INFO, "%s = %s", conf_key_name(c, k, at, name), line);
@@ -104,37 +101,6 @@ int ctl_steering_set_fill(struct ctl_steering *st, struct tree_node *root)
     for (unsigned i = 0; i < st->p.conf->n_services; i++)
         rc |= fill_section(st, root, SECTION_service, i);
     return rc;
-}
-
-// Logs each line of the text.
-static void say(enum log_level level, struct text *text)
-{
-    char *save = NULL, *line = text->len == 0 ? NULL : strtok_r(text->data, "\n", &save);
-    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
-        log_say(LOG_conf, level, "%s", line);
-}
-
-void ctl_steering_reload(struct ctl_steering *st)
-{
-    struct text changed, restart;
-    struct conf_errors errs;
-    text_init(&changed, REPORT_BYTES);
-    text_init(&restart, REPORT_BYTES);
-    conf_errors_init(&errs);
-    const enum log_level level = (enum log_level)st->p.conf->control.log_level;
-    if (conf_reload(st->p.conf, st->p.file, st->p.sets, st->p.n_sets, &st->next, &changed, &restart,
-                    &errs) != 0) {
-        say(LOG_ERROR, &errs.lines);
-        log_say(LOG_conf, LOG_ERROR, "the configuration is invalid: nothing has changed");
-    } else {
-        say(LOG_INFO, &changed);
-        say(LOG_WARN, &restart);
-        log_say(LOG_conf, LOG_INFO, "configuration reloaded");
-        apply(st, level);
-    }
-    conf_errors_free(&errs);
-    text_free(&changed);
-    text_free(&restart);
 }
 
 // ---- ctl/log

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/words.h"
 #include "c10m/tree.h"
 #include "ctl/files/tree_files_internal.h"
 #include "ctl/steering/steering_internal.h"
@@ -41,6 +42,13 @@ struct ctl_steering *ctl_steering_new(const struct ctl_steering_params *p, struc
     }
     st->p = *p;
     st->timer_fd = -1;
+    text_init(&st->reload.report, 0);
+    st->files = ctl_steering_files_new(st);
+    if (st->files == NULL) {
+        ctl_steering_free(st);
+        err_set(err, "no memory for the files of ctl/");
+        return NULL;
+    }
     return st;
 }
 
@@ -50,8 +58,11 @@ void ctl_steering_free(struct ctl_steering *st)
         return;
     if (st->timer_fd >= 0)
         ctl_loop_remove(st->p.loop, st->timer_fd);
+    ctl_steering_follow_close(st);
+    ctl_steering_files_free(st->files);
     orders_free(st->orders);
     ctl_baseline_free(st->baseline);
+    text_free(&st->reload.report);
     for (struct ctl_steering_entry *e = st->entries, *next; e != NULL; e = next) {
         next = e->next;
         free(e);
@@ -71,6 +82,7 @@ static void on_tick(void *arg, uint64_t periods)
     const uint64_t now_ms = ctl_steering_now_ms();
     bool more = orders_poll(st->orders, now_ms);
     more |= ctl_steering_drain_tick(st, now_ms);
+    more |= ctl_steering_files_look(st->files);
     if (more || st->timer_fd < 0)
         return;
     ctl_loop_remove(st->p.loop, st->timer_fd);
@@ -114,7 +126,7 @@ static void tell(struct ctl_steering_entry *e, const struct order_answer *a)
     int n = snprintf(e->last, sizeof(e->last), "%s %s on %s%u worker%s", e->action, count, of,
                      a->workers, a->workers == 1 ? "" : "s");
     if (a->error == -ETIMEDOUT) {
-        ctl_tree_core_name(e->st->p.server, a->late, core);
+        server_core_name(e->st->p.server, a->late, core);
         snprintf(e->last + n, sizeof(e->last) - (size_t)n,
                  "; the worker of cores/%s does not answer (ETIMEDOUT)", core);
     } else if (a->error != 0) {
@@ -192,32 +204,7 @@ uint64_t ctl_steering_connections(const struct ctl_steering *st, unsigned servic
 
 int ctl_steering_words(char *line, char *words[STEERING_WORDS_MAX])
 {
-    int n = 0;
-    char *save = NULL;
-    for (char *w = strtok_r(line, " \t", &save); w != NULL; w = strtok_r(NULL, " \t", &save)) {
-        if (n == STEERING_WORDS_MAX)
-            return -1;
-        words[n++] = w;
-    }
-    return n;
-}
-
-int ctl_steering_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
-{
-    uint64_t n = 0;
-    bool over = false;
-    if (*text == '\0')
-        return -EINVAL;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return -EINVAL;
-        over |= __builtin_mul_overflow(n, 10, &n) ||
-                __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n);
-    }
-    if (over || n < lo || n > hi)
-        return -ERANGE;
-    *out = n;
-    return 0;
+    return words_split(line, words, STEERING_WORDS_MAX);
 }
 
 int ctl_steering_service(const struct ctl_steering *st, const char *name)
@@ -289,9 +276,16 @@ int ctl_steering_add(struct ctl_steering *st, struct tree_node *root, const char
     return tree_file(root, path, 0644, &ops, e) == NULL ? -1 : 0;
 }
 
+void ctl_steering_set_recorder(struct ctl_steering *st, struct recorder *recorder)
+{
+    st->recorder = recorder;
+}
+
 int ctl_steering_fill(struct ctl_steering *st, struct tree_node *root)
 {
     return ctl_steering_kill_fill(st, root) | ctl_steering_drain_fill(st, root) |
-           ctl_steering_arp_fill(st, root) | ctl_steering_set_fill(st, root) |
-           ctl_steering_log_fill(st, root) | ctl_steering_reset_fill(st, root);
+           ctl_steering_arp_fill(st, root) | ctl_steering_follow_fill(st, root) |
+           ctl_steering_set_fill(st, root) | ctl_steering_reload_fill(st, root) |
+           ctl_steering_files_fill(st, root) | ctl_steering_log_fill(st, root) |
+           ctl_steering_trace_fill(st, root) | ctl_steering_reset_fill(st, root);
 }

@@ -23,7 +23,7 @@ enum { STEERING_LINE_BYTES = 512 };  // length of one order
 // file and sets: its sources, for SIGHUP; file NULL: no file.
 struct ctl_steering_params {
     struct ctl_loop *loop;
-    const struct server *server;
+    struct server *server;
     const struct ctl_shown *shown;  // its stalls are reset by ctl/reset; NULL: none
     struct conf *conf;
     const char *file;
@@ -32,11 +32,16 @@ struct ctl_steering_params {
 };
 
 struct ctl_steering;
+struct recorder;
 
 // ctl_steering_new: returns NULL with the reason in *err on failure. ctl_steering_free: drops
 // pending orders; destroy the tree before.
 struct ctl_steering *ctl_steering_new(const struct ctl_steering_params *p, struct err *err);
 void ctl_steering_free(struct ctl_steering *st);
+
+// ctl_steering_set_recorder: the recorder that ctl/trace commands. Without it, or with NULL, there
+// is no ctl/trace. Call it before ctl_steering_fill().
+void ctl_steering_set_recorder(struct ctl_steering *st, struct recorder *recorder);
 
 // ctl_steering_fill: creates the files below root. Returns 0, or -1 with the reason in
 // tree_error().
@@ -51,10 +56,13 @@ void ctl_steering_on_change(struct ctl_steering *st, void (*fn)(void *arg), void
 
 // ctl_steering_reload: reads the configuration again and applies the keys that may change while the
 // server runs. Logs which keys have changed and which need a restart. If the configuration is
-// invalid, it logs the errors and changes nothing.
-void ctl_steering_reload(struct ctl_steering *st);
+// invalid, it logs the errors and changes nothing. Tells the service manager of it. Otherwise it
+// also orders the services to read their files again, and does not wait for that. Returns 0, or -1
+// with the first error in *err.
+int ctl_steering_reload(struct ctl_steering *st, struct err *err);
 
-// ctl_steering_look: closes draining services that have no connections left. Call it periodically.
+// ctl_steering_look: closes draining services that have no connections left, looks at the
+// interfaces that ports follow, and goes on with reloads of files. Call it every CTL_LOOK_MS.
 void ctl_steering_look(struct ctl_steering *st);
 
 // ctl_steering_stop: drains for [control] drain_s, then stops the loop. A second call stops it at

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // steering_internal.h: declarations shared by the files of this folder.
 #pragma once
+#include "base/log.h"
+#include "base/text.h"
 #include "ctl/files/baseline.h"
 #include "ctl/steering/steering.h"
 #include "tcp/tcp.h"
 #include "worker/order.h"
+#include "worker/worker.h"
 
 enum {
     STEERING_WORDS_MAX = 24,  // words in one line
@@ -37,6 +40,9 @@ struct ctl_steering_entry {
     struct ctl_steering_entry *next;
 };
 
+struct port_follow;
+struct ctl_steering_files;
+
 enum drain_state { DRAIN_NONE, DRAIN_UNDER_WAY, DRAIN_DONE };
 
 struct ctl_steering_drain {
@@ -48,18 +54,28 @@ struct ctl_steering_drain {
     uint64_t again_ms;  // time of the next reset; 0: before the first one
 };
 
+// ctl_steering_reload: the readings of the configuration since the start. report: of the last one.
+struct ctl_steering_reload {
+    uint64_t count, refused;
+    struct text report;
+};
+
 struct ctl_steering {
     struct ctl_steering_params p;
     struct orders *orders;
     struct ctl_baseline *baseline;
-    int timer_fd;  // -1: the timer does not run
+    struct recorder *recorder;  // NULL: none
+    int timer_fd;               // -1: the timer does not run
     struct ctl_steering_entry *entries;
     uint8_t wanted[TCP_SERVICES_MAX];  // enum tcp_service_state, unless the server drains
     bool empty[TCP_SERVICES_MAX];      // was draining and has no connections left
     struct ctl_steering_drain drain;
+    struct ctl_steering_reload reload;
+    struct ctl_steering_files *files;
     void (*changed)(void *arg);  // NULL: no callback
     void *changed_arg;
-    struct conf next;  // the configuration being read or tested
+    struct port_follow *follows[WORKER_PORTS_MAX];  // NULL: the port follows no interface
+    struct conf next;                               // the configuration being read or tested
 };
 
 // ctl_steering_now_ms: the time of a monotonic clock, in ms.
@@ -81,10 +97,6 @@ int ctl_steering_order(struct ctl_steering_entry *e, const struct order *o, cons
 // STEERING_WORDS_MAX.
 int ctl_steering_words(char *line, char *words[STEERING_WORDS_MAX]);
 
-// ctl_steering_number: parses text as a number in [lo, hi]. Returns 0, -EINVAL (not a number) or
-// -ERANGE.
-int ctl_steering_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *out);
-
 // ctl_steering_service: the index of the service with this name; -1: there is none.
 int ctl_steering_service(const struct ctl_steering *st, const char *name);
 
@@ -94,8 +106,21 @@ void ctl_steering_states(struct ctl_steering *st);
 // ctl_steering_settings: sends the present settings of the configuration to the workers.
 void ctl_steering_settings(struct ctl_steering *st);
 
+// ctl_steering_apply: the same after keys have changed, with the level of the log if it differs
+// from level_before.
+void ctl_steering_apply(struct ctl_steering *st, enum log_level level_before);
+
 // ctl_steering_connections: the number of connections of a service, or of all services (UINT_MAX).
 uint64_t ctl_steering_connections(const struct ctl_steering *st, unsigned service);
+
+// ctl_steering_files: the reloads of files (reload_files.c). _new: NULL: no memory. _look: goes on;
+// returns whether another look is needed soon. _reload: reads the files of all services again.
+// _report: appends a line for each service: how its last reload went, or that it is under way.
+struct ctl_steering_files *ctl_steering_files_new(struct ctl_steering *st);
+void ctl_steering_files_free(struct ctl_steering_files *f);
+bool ctl_steering_files_look(struct ctl_steering_files *all);
+void ctl_steering_files_reload(struct ctl_steering_files *all);
+void ctl_steering_files_report(const struct ctl_steering_files *all, struct text *out);
 
 // The parts of each file: creating its entries (0 or -1), and its work at each tick (returns
 // whether it needs more ticks).
@@ -104,5 +129,11 @@ int ctl_steering_drain_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_arp_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_set_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_reset_fill(struct ctl_steering *st, struct tree_node *root);
+int ctl_steering_trace_fill(struct ctl_steering *st, struct tree_node *root);
+int ctl_steering_reload_fill(struct ctl_steering *st, struct tree_node *root);
+int ctl_steering_files_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_log_fill(struct ctl_steering *st, struct tree_node *root);
+int ctl_steering_follow_fill(struct ctl_steering *st, struct tree_node *root);
+void ctl_steering_follow_look(struct ctl_steering *st);
+void ctl_steering_follow_close(struct ctl_steering *st);
 bool ctl_steering_drain_tick(struct ctl_steering *st, uint64_t now_ms);
