@@ -9,6 +9,7 @@
 
 #include "app/apps.h"
 #include "base/log.h"
+#include "base/log_target.h"
 #include "base/signals.h"
 #include "bench/bench_main.h"
 #include "bench/costs.h"
@@ -19,9 +20,11 @@
 #include "ctl/cli/cmd_check.h"
 #include "ctl/cli/cmd_clean.h"
 #include "ctl/cli/cmd_plan.h"
+#include "ctl/cli/cmd_reload.h"
 #include "ctl/serve/serve.h"
 #include "doctor/doctor_main.h"
 #include "load/load_main.h"
+#include "prof/prof_files.h"
 #include "server/server_check.h"
 #include "server/server_conf.h"
 #include "server/server_fit.h"
@@ -36,8 +39,10 @@ struct conf_options {
     const char *file;
     char *sets[SETS_MAX];
     unsigned n_sets;
-    bool measure;  // plan
-    bool syntax;   // check
+    bool measure;                // plan
+    bool syntax;                 // check
+    bool dry;                    // clean
+    struct prof_files profiles;  // serve
     struct conf_places *places;
 };
 
@@ -55,12 +60,15 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
         {"help", no_argument, NULL, 'h'},
         {"measure", no_argument, NULL, 'm'},
         {"syntax", no_argument, NULL, 'n'},
+        {"dry-run", no_argument, NULL, 'd'},
         {"no-host", no_argument, NULL, 'n'},
+        PROF_FILES_OPTIONS('p'),
         {NULL, 0, NULL, 0}};  // --no-host: the former name of --syntax
-    const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0;
-    int c;
+    const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0,
+               serve = strcmp(argv[0], "serve") == 0, clean = strcmp(argv[0], "clean") == 0;
+    int c, index = 0;
     optind = 1;
-    while ((c = getopt_long(argc, argv, "c:s:h", table, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:s:h", table, &index)) != -1) {
         if (c == 'c')
             o->file = optarg;
         else if (c == 's' && o->n_sets < SETS_MAX)
@@ -69,6 +77,10 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
             o->measure = true;
         else if (c == 'n' && check)
             o->syntax = true;
+        else if (c == 'd' && clean)
+            o->dry = true;
+        else if (c == 'p' && serve)
+            o->profiles.paths[prof_files_option(table[index].name)] = optarg;
         else
             return c == 'h' ? 1 : 2;
     }
@@ -115,6 +127,11 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
                 "                            worker's CPU, which takes some seconds (default: use\n"
                 "                            typical costs)\n",
                 rc == 1 ? stdout : stderr);
+        if (strcmp(argv[0], "serve") == 0)
+            fputs(PROF_FILES_HELP, rc == 1 ? stdout : stderr);
+        if (strcmp(argv[0], "clean") == 0)
+            fputs("      --dry-run             say what would be removed, and remove nothing\n",
+                  rc == 1 ? stdout : stderr);
         if (strcmp(argv[0], "check") == 0)
             fputs(
                 "      --syntax              check the text only, as for another machine: ignore "
@@ -303,6 +320,16 @@ static int serve_main(int argc, char **argv)
     if (rc >= 0)
         return rc;
     log_set_level(c.control.log_level);
+    if (log_target_set(c.control.log, (enum log_times)c.control.log_time, c.control.name, &err) !=
+        0) {
+        err_key(&err, "control.log");
+        print_error(&o, "error: ", &err);
+        return 1;
+    }
+    if (prof_files_open(&o.profiles, &err) != 0) {
+        print_error(&o, "error: ", &err);
+        return 2;
+    }
     if (params_of(&c, &o, &p) != 0)
         return 2;
     if (server_has_ports(&p, &err) != 0) {
@@ -314,7 +341,7 @@ static int serve_main(int argc, char **argv)
         return 1;
     }
     log_machine(&c, &p);
-    const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets, o.places};
+    const struct ctl_conf from = {&c, o.file, o.sets, o.n_sets, o.places, &o.profiles};
     return ctl_serve(&from, &p, C10M_VERSION);
 }
 
@@ -327,17 +354,41 @@ static int clean_main(int argc, char **argv)
     const int rc = load_conf(
         argc, argv,
         "Remove what a killed server left behind: mounts, files on hugetlbfs and in DPDK's\n"
-        "directory, and sockets.",
+        "directory, sockets, and locks of devices.",
         &c, &o);
     if (rc >= 0)
         return rc;
     text_init(&said, 1 << 16);
-    const int cleaned = ctl_clean(&c, &said, &err);
+    const int cleaned = ctl_clean(&c, o.dry ? CLEAN_LOOK : CLEAN_ALL, &said, &err);
     fputs(said.len == 0 && cleaned == 0 ? "nothing to remove\n" : text_str(&said), stdout);
     text_free(&said);
     if (cleaned != 0)
         fprintf(stderr, "c10m clean: %s\n", err.text);
     return cleaned != 0 ? 1 : 0;
+}
+
+static int reload_main(int argc, char **argv)
+{
+    static struct conf c;
+    struct conf_options o = {0};
+    struct err err;
+    struct text said;
+    const int rc = load_conf(
+        argc, argv,
+        "Make a running server read its configuration again, and wait for the outcome. FILE names\n"
+        "the control socket; an error in it is printed as by c10m check, and nothing changes.",
+        &c, &o);
+    if (rc >= 0)
+        return rc;
+    text_init(&said, 1 << 20);
+    const int reloaded = ctl_reload(&c, &said, &err);
+    fputs(text_str(&said), stdout);
+    text_free(&said);
+    if (reloaded != 0)
+        fprintf(stderr, "c10m reload: %s\n", err.text);
+    else
+        puts("reloaded");
+    return reloaded != 0 ? 1 : 0;
 }
 
 static int doctor_with_apps(int argc, char **argv)
@@ -370,6 +421,7 @@ static const struct {
     {"check", "check a configuration, and whether this machine can run it", check_main},
     {"doctor", "judge this machine for a configuration: check, fix, undo, explain",
      doctor_with_apps},
+    {"reload", "make a running server read its configuration again", reload_main},
     {"clean", "remove what a killed server left behind", clean_main},
     {"bench", "measure this machine, parts of the server, or the whole server", bench_main},
     {"cat", "print entries of a running server's tree", ctl_cat_main},

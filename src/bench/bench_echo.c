@@ -9,6 +9,7 @@
 
 #include "bench/bench_main.h"
 #include "bench/bench_pair.h"
+#include "bench/bench_prof.h"
 #include "bench/bench_server.h"
 #include "bench/measure.h"
 #include "bench/reader.h"
@@ -207,6 +208,8 @@ static int run_one(const struct bench_options *o, struct server *s, struct bench
     if (rc == 0)
         rc = piece != NULL ? measure_reader(o, pair, &reader, piece, &read, err)
                            : measure(o, &bare, pair, &result, err);
+    if (rc == 0 && connections == o->counts[o->count_n - 1])
+        rc = bench_prof_end(err);
     if (pair_close(o, pair, err) != 0 || bench_bare_close(&bare, err) != 0)
         rc = -1;
     if (rc == 0 && piece != NULL && o->json)
@@ -267,7 +270,7 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
     int rc = bench_options_parse(argc, argv, name, help_text, &o);
     if (rc != 0)
         return rc == 1 ? 0 : 2;
-    struct err err = {.text = ""};
+    struct err err = {.text = ""}, ignored;
     struct server_params p;
     char prefix[32];
     snprintf(prefix, sizeof(prefix), "c10mbench%d", (int)getpid());
@@ -284,7 +287,10 @@ static int run(int argc, char **argv, const char *name, const char *help_text,
         return 1;
     }
     print_head(&o, name, piece);
-    rc = run_all(&o, s, piece, &err);
+    rc = bench_prof_begin(s, &err);
+    if (rc == 0)
+        rc = run_all(&o, s, piece, &err);
+    bench_prof_end(&ignored);
     if (o.json)
         printf("]}\n");
     if (rc != 0)

@@ -11,6 +11,7 @@
 
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
+#include "bench/bench_prof.h"
 #include "bench/options.h"
 #include "bench/paced_setup.h"
 
@@ -186,6 +187,8 @@ int bench_latency(int argc, char **argv)
     rc = paced_setup_open(&o, &bench_echo_app, &st, &err);
     if (rc == 0)
         rc = measure(&o, &st, &r, &err);
+    if (rc == 0)
+        rc = bench_prof_end(&err);
     if (rc == 0)
         print(&o, &st, &r);
     else

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "bench/bench_main.h"
+#include "bench/bench_prof.h"
 #include "bench/options.h"
 #include "bench/paced_setup.h"
 
@@ -221,6 +222,8 @@ int bench_budget(int argc, char **argv)
     rc = paced_setup_open(&o, &bench_busy_app, &st, &err);
     if (rc == 0)
         rc = run(&o, &st, &err);
+    if (rc == 0)
+        rc = bench_prof_end(&err);
     if (rc != 0)
         fprintf(stderr, "c10m bench budget: %s\n", err.text);
     paced_setup_close(&st);

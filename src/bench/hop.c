@@ -21,8 +21,7 @@ static const char help[] = "usage: c10m bench hop [OPTIONS]\n"
                            "the median and the highest of\n"
                            "31 rounds.\n"
                            "\n"
-                           "  --cpus A,B          the two CPUs (default 0,1)\n"
-                           "  --json              print one JSON object instead of the line\n";
+                           "  --cpus A,B          the two CPUs (default 0,1)\n" BENCH_JSON_HELP;
 
 static int by_size(const void *a, const void *b)
 {

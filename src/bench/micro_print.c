@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/bench_pair.h"
+#include "bench/go_text.h"
 
 void micro_label(char out[MICRO_LABEL_BYTES], const struct micro *m, uint32_t size)
 {
@@ -32,26 +33,20 @@ void micro_go_line(char *out, size_t room, const struct micro_result *r,
                  row->allocations);
 }
 
-// Prints the name of the CPU, as Go's benchmark format has.
-static void put_cpu(void)
+static void put_head(void)
 {
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "re");
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            printf("cpu:%s", strchr(line, ':') + 1);
-            break;
-        }
-    if (f != NULL)
-        fclose(f);
+    struct text head;
+    text_init(&head, GO_TEXT_BYTES_MAX);
+    go_text_head(&head);
+    fputs(text_str(&head), stdout);
+    text_free(&head);
 }
 
 void micro_print_begin(struct micro_print *p, enum micro_format format)
 {
     *p = (struct micro_print){.format = format};
     if (format == MICRO_GO) {
-        printf("goos: linux\ngoarch: amd64\npkg: c10m\n");
-        put_cpu();
+        put_head();
     } else if (format == MICRO_JSON) {
         printf("{\"bench\":\"micro\",\"rows\":[");
     } else {

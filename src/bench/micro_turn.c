@@ -55,6 +55,15 @@ static void *turn_open(uint32_t connections, struct err *err)
     return NULL;
 }
 
+// As turn_open(), and the worker writes records, as for a trace.
+static void *traced_open(uint32_t connections, struct err *err)
+{
+    struct turn_ctx *c = turn_open(connections, err);
+    if (c != NULL)
+        trace_ask(c->pair.w->trace);
+    return c;
+}
+
 static void turn_close(void *ctx)
 {
     struct turn_ctx *c = ctx;
@@ -99,14 +108,16 @@ static void input_run(void *ctx, struct micro_run *r)
     r->cycles += after.cycles[STAGE_tcp_input] - before.cycles[STAGE_tcp_input];
 }
 
-#define TURN(n, h, f)                                                                              \
+#define TURN(n, h, o, f)                                                                           \
     {                                                                                              \
-        .name = n, .help = h, .sizes = {1000, 100000, 1000000}, .open = turn_open, .run = f,       \
+        .name = n, .help = h, .sizes = {1000, 100000, 1000000}, .open = o, .run = f,               \
         .close = turn_close                                                                        \
     }
 
 const struct micro micro_turn[] = {
-    TURN("TcpInput", "a segment in tcp_input(), from the counter of the stage", input_run),
-    TURN("Turn", "a packet in a complete turn: receive, TCP, echo, send", turn_run),
+    TURN("TcpInput", "a segment in tcp_input(), from the counter of the stage", turn_open,
+         input_run),
+    TURN("Turn", "a packet in a complete turn: receive, TCP, echo, send", turn_open, turn_run),
+    TURN("TurnTraced", "the same while the worker is traced", traced_open, turn_run),
     {.name = NULL},
 };

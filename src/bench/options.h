@@ -12,7 +12,7 @@ enum bench_taken {
 };
 
 // The common options --cpus ('u'), --json ('j') and --help ('h'), for the end of an option table,
-// and the help texts of --cpus and --json.
+// and the help texts of --cpus, and of --json and --go. bench_main() replaces --go by --json.
 #define BENCH_SHARED_OPTIONS                                                                       \
     {"cpus", required_argument, NULL, 'u'}, {"json", no_argument, NULL, 'j'},                      \
         {"help", no_argument, NULL, 'h'},                                                          \
@@ -20,7 +20,9 @@ enum bench_taken {
         NULL, 0, NULL, 0                                                                           \
     }
 #define BENCH_CPUS_HELP "  --cpus A,B          CPUs of the client and of the server (default 0,1)\n"
-#define BENCH_JSON_HELP "  --json              print one JSON object instead of the table\n"
+#define BENCH_JSON_HELP                                                                            \
+    "  --json              print one JSON object instead of the table\n"                           \
+    "  --go                print Go's benchmark format, for benchstat (go_text.h)\n"
 
 // bench_cli: the command line of one benchmark.
 struct bench_cli {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
+#include "bench/bench_prof.h"
 #include "bench/measure.h"
 #include "drivers/port_table.h"
 
@@ -62,11 +63,13 @@ int paced_setup_open(const struct bench_server_options *o, const struct c10m_app
                                     .arg = st->stalls};
     if (st->stalls != NULL)
         st->paced = paced_new(&pp);
-    return st->paced == NULL ? err_set(err, "no memory") : 0;
+    return st->paced == NULL ? err_set(err, "no memory") : bench_prof_begin(st->server, err);
 }
 
 void paced_setup_close(struct paced_setup *st)
 {
+    struct err ignored;
+    bench_prof_end(&ignored);
     paced_free(st->paced);
     stalls_free(st->stalls);
     if (st->client != NULL)

@@ -49,8 +49,8 @@ static const char help[] =
     "\n"
     "  --connections LIST  numbers of connections, used in random order (default 1k,1M)\n"
     "  --seconds S         seconds for each of the two (default 2)\n"
-    "  --cpus A,B          second core of the pipeline, and its first core (default 0,1)\n"
-    "  --json              print one JSON object instead of the table\n";
+    "  --cpus A,B          second core of the pipeline, and its first core (default "
+    "0,1)\n" BENCH_JSON_HELP;
 
 static const struct mac_addr own = {{2, 0, 0, 0, 0, 1}}, peer = {{2, 0, 0, 0, 0, 2}};
 enum { OWN_V4 = 0x0a000001, PEER_V4 = 0x0a400001 };

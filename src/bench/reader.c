@@ -107,7 +107,7 @@ void bench_reader_tree(void *arg)
         tree_begin(r);
     r->next_tsc = start + rte_get_tsc_hz() / 1000 * BENCH_READER_TREE_MS;
     read_node(r, tree_root(r->shown.tree));
-    ctl_tree_look(&r->shown);
+    ctl_tree_look(&r->shown, 1);
     const uint64_t took = tsc_read() - start;
     r->cycles += took;
     r->cycles_max = MAX(r->cycles_max, took);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "bench/bench_main.h"
+#include "bench/bench_prof.h"
 #include "bench/bench_server.h"
 #include "bench/bench_server_options.h"
 #include "bench/measure.h"
@@ -316,6 +317,8 @@ static int setup_open(const struct bench_server_options *o, const struct cpus *c
 
 static void setup_close(struct setup *st)
 {
+    struct err ignored;
+    bench_prof_end(&ignored);
     if (st->client != NULL)
         port_close(st->client);
     pkt_pool_destroy(st->pool);
@@ -386,7 +389,11 @@ int bench_scale(int argc, char **argv)
     const unsigned n = make_rows(&o, &c, rows);
     rc = setup_open(&o, &c, rows, n, &st, &err);
     if (rc == 0)
+        rc = bench_prof_begin(st.server, &err);
+    if (rc == 0)
         rc = measure(&o, &c, &st, rows, n, &err);
+    if (rc == 0)
+        rc = bench_prof_end(&err);
     if (rc == 0)
         print(&o, &c, rows, n);
     else

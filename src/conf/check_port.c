@@ -202,11 +202,24 @@ static const char *taken_by(const struct conf *c, unsigned at, unsigned n, const
     return NULL;
 }
 
+// is_parent: whether a port of a VLAN is on the link of this one, which may then have no address.
+static bool is_parent(const struct conf *c, unsigned at)
+{
+    for (unsigned i = 0; i < c->n_ports; i++)
+        if (driver_has_parent(c->ports[i].driver) &&
+            strcmp(c->ports[i].parent, c->ports[at].name) == 0)
+            return true;
+    return false;
+}
+
+// A port may be without an address if it has VLANs, if Linux is to have one there, or to give it
+// one.
 static void check_addresses(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(port, address);
     const struct conf_port *p = &l->c->ports[at];
-    if (p->address.n == 0 && key_good(l, k, at))
+    const bool may_lack = is_parent(l->c, at) || p->linux_name[0] != '\0' || p->follow[0] != '\0';
+    if (p->address.n == 0 && key_good(l, k, at) && !may_lack)
         fail_key(l, k, at,
                  "missing: expected at least one address and prefix, as 10.0.0.2/24 or fd00::2/64");
     for (unsigned i = 0; i < p->address.n; i++) {
@@ -328,6 +341,9 @@ static void check_host_addresses(struct load *l, unsigned at)
 {
     const struct key *k = KEY_AT(port, host_address);
     const struct conf_prefixes *list = &l->c->ports[at].host_address;
+    if (list->n != 0 && l->c->ports[at].attach)
+        fail_key(l, k, at,
+                 "expected no address with attach = on: the interface keeps those that it has");
     for (unsigned i = 0; i < list->n; i++) {
         for (unsigned j = 0; j < i && key_good(l, k, at); j++)
             if (ip_is_v4(&list->at[i].addr) == ip_is_v4(&list->at[j].addr))
@@ -351,7 +367,18 @@ static void check_mtu(struct load *l, unsigned at)
                  p->mtu);
 }
 
-static int port_find(const struct conf *c, const char *name)
+static void check_follow(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, follow);
+    const struct conf_port *p = &l->c->ports[at];
+    if (p->follow[0] == '\0' || !key_good(l, k, at))
+        return;
+    if (!interface_name(p->follow))
+        fail_key(l, k, at, "expected the name of an interface, at most %d characters, got \"%s\"",
+                 INTERFACE_CHARS_MAX, p->follow);
+}
+
+int port_find(const struct conf *c, const char *name)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
         if (strcmp(c->ports[i].name, name) == 0)
@@ -359,7 +386,7 @@ static int port_find(const struct conf *c, const char *name)
     return -1;
 }
 
-static const char *similar_port(const struct conf *c, unsigned but, const char *name)
+const char *similar_port(const struct conf *c, unsigned but, const char *name)
 {
     for (unsigned i = 0; i < c->n_ports; i++)
         if (i != but && spelling_is_near(name, spelling_distance(c->ports[i].name, name)))
@@ -383,7 +410,8 @@ static void check_wraps(struct load *l, unsigned at)
                  similar ? "; did you mean " : "", similar ? similar : "", similar ? "?" : "");
     else if (inner == (int)at)
         fail_key(l, k, at, "expected another port, got the port itself");
-    else if (driver_wraps(c->ports[inner].driver))
+    else if (driver_wraps(c->ports[inner].driver) || driver_has_parent(c->ports[inner].driver) ||
+             driver_has_members(c->ports[inner].driver))
         fail_key(l, k, at, "expected a port of another driver than %s, got port %s",
                  c->ports[inner].driver, p->wraps);
     else if (port_wrapper(c, (unsigned)inner) != (int)at)
@@ -391,15 +419,21 @@ static void check_wraps(struct load *l, unsigned at)
                  p->wraps, c->ports[port_wrapper(c, (unsigned)inner)].name);
 }
 
-// Addresses and routes of a wrapped port are keys of the port that wraps it.
-static void check_wrapped(struct load *l, unsigned at, const char *wrapper)
+// Addresses and routes of a wrapped port are keys of the port that wraps it. Those of a member of a
+// bond, and what all members have alike, are keys of the bond.
+static void check_inside(struct load *l, unsigned at, const char *outer, bool is_member)
 {
-    const struct key *keys[] = {KEY_AT(port, address), KEY_AT(port, gateway),
+    const struct key *keys[] = {KEY_AT(port, address),  KEY_AT(port, gateway),
                                 KEY_AT(port, gateway6), KEY_AT(port, route),
-                                KEY_AT(port, neighbor)};
-    for (unsigned i = 0; i < ARRAY_LEN(keys); i++)
+                                KEY_AT(port, neighbor), KEY_AT(port, linux_name),
+                                KEY_AT(port, follow),   KEY_AT(port, mac),
+                                KEY_AT(port, mtu),      KEY_AT(port, queues)};
+    enum { OF_MEMBERS = 3 };
+    const unsigned n = ARRAY_LEN(keys) - (is_member ? 0 : OF_MEMBERS);
+    for (unsigned i = 0; i < n; i++)
         if (key_given(l, keys[i], at) && key_good(l, keys[i], at))
-            fail_key(l, keys[i], at, "expected in [port %s], which wraps this port", wrapper);
+            fail_key(l, keys[i], at, "expected in [port %s], %s this port%s", outer,
+                     is_member ? "of which" : "which wraps", is_member ? " is a member" : "");
 }
 
 static void check_queues(struct load *l, unsigned at)
@@ -411,19 +445,52 @@ static void check_queues(struct load *l, unsigned at)
                  queues);
 }
 
+// has_interface: whether the port uses this interface, as its device or for Linux.
+static bool has_interface(const struct conf_port *p, const char *name, bool as_linux)
+{
+    return strcmp(as_linux ? p->linux_name : p->device, name) == 0 &&
+           (as_linux || driver_device(p->driver) == DEVICE_INTERFACE);
+}
+
+static void check_linux(struct load *l, unsigned at)
+{
+    const struct key *k = KEY_AT(port, linux_name);
+    const char *name = l->c->ports[at].linux_name;
+    if (name[0] == '\0' || !key_good(l, k, at))
+        return;
+    if (!interface_name(name)) {
+        fail_key(l, k, at, "expected %s, got \"%s\"", device_rules[DEVICE_INTERFACE].expected,
+                 name);
+        return;
+    }
+    for (unsigned i = 0; i < l->c->n_ports; i++)
+        if (has_interface(&l->c->ports[i], name, false) ||
+            (i < at && has_interface(&l->c->ports[i], name, true))) {
+            fail_key(l, k, at, "expected the name of a new interface, got \"%s\" of port %s", name,
+                     l->c->ports[i].name);
+            return;
+        }
+}
+
 void check_ports(struct load *l)
 {
     for (unsigned i = 0; i < l->c->n_ports; i++) {
-        int wrapper = port_wrapper(l->c, i);
+        const int wrapper = port_wrapper(l->c, i), bond = port_bond(l->c, i);
         check_device(l, i);
         check_captures(l, i);
         check_queues(l, i);
         check_wraps(l, i);
+        check_vlan(l, i);
+        check_bond(l, i);
         if (wrapper >= 0)
-            check_wrapped(l, i, l->c->ports[wrapper].name);
+            check_inside(l, i, l->c->ports[wrapper].name, false);
+        else if (bond >= 0)
+            check_inside(l, i, l->c->ports[bond].name, true);
         else
             check_addresses(l, i);
         check_host_addresses(l, i);
+        check_linux(l, i);
+        check_follow(l, i);
         if (!key_good(l, KEY_AT(port, address), i))
             continue;
         check_gateways(l, i);

@@ -25,6 +25,7 @@ enum {
     CONF_CPUS_MAX = 256,
     CONF_WORKERS_MAX = 64,
     CONF_PORTS_MAX = 16,
+    CONF_MEMBERS_MAX = 8,  // of a bond
     CONF_SERVICES_MAX = 32,
     CONF_LISTENS_MAX = 32,  // TCP ports of all services together
     CONF_SERVICE_PORTS_MAX = 8,
@@ -38,7 +39,8 @@ enum {
     CONF_TARGET_BYTES = 1024,  // of a redirect
     // 40 keys of 40 bytes, 5 paths of 255, 16 prefixes of 45, the lines, name and app
     CONF_PARAM_TEXT_BYTES = 3712 + 5 * CONF_WEB_BYTES,
-    CONF_PREFIX_BYTES = 64,     // of statsd's names
+    CONF_PREFIX_BYTES = 64,  // of statsd's names
+    CONF_LOG_BYTES = 256,
     CONF_TOKEN_BYTES_MIN = 16,  // of the token of http_token_file
     CONF_TOKEN_BYTES_MAX = 256,
     CONF_ERRORS_SHOWN = 100,
@@ -84,6 +86,11 @@ struct conf_routes {
     struct conf_route at[CONF_ROUTES_MAX];
 };
 
+struct conf_names {
+    uint32_t n;
+    char at[CONF_MEMBERS_MAX][CONF_NAME_BYTES];
+};
+
 // conf_endpoint: ADDRESS:PORT of either family; port 0: not given.
 struct conf_endpoint {
     struct ip_addr addr;
@@ -119,11 +126,18 @@ struct conf_memory {
     uint32_t syn_received;
     uint32_t extension_records;
     uint32_t flight_logs;
-    uint32_t packets;      // per worker
-    uint32_t buffers;      // per worker, of 2 KiB
-    uint32_t reassembly;   // per worker; 0: off
-    uint64_t image_bytes;  // 0: what the services need
+    uint32_t packets;        // per worker
+    uint32_t jumbo_packets;  // per worker, if a port has jumbo frames
+    uint32_t buffers;        // per worker, of 2 KiB
+    uint32_t reassembly;     // per worker; 0: off
+    uint64_t image_bytes;    // 0: what the services need
     char hugetlbfs[CONF_PATH_BYTES];
+};
+
+enum conf_seccomp {
+    CONF_SECCOMP_OFF,
+    CONF_SECCOMP_LOG,
+    CONF_SECCOMP_ON,
 };
 
 struct conf_control {
@@ -133,10 +147,18 @@ struct conf_control {
     char socket[CONF_SOCKET_BYTES];  // relative: below run_dir; empty: none
     struct conf_endpoint http;       // port 0: none
     char http_token_file[CONF_PATH_BYTES];
-    uint32_t log_level;  // enum log_level
+    bool required;             // what is missing of mount, http and socket is an error of the start
+    uint32_t log_level;        // enum log_level
+    char log[CONF_LOG_BYTES];  // a target of base/log_target.h
+    uint32_t log_time;         // enum log_times
     uint32_t drain_s;
+    char user[CONF_NAME_BYTES];
+    uint32_t seccomp;  // enum conf_seccomp
+    uint32_t adopt;    // enum server_adopt
+    bool landlock;
     bool telemetry;
-    uint32_t dump_ring;  // bytes, of each worker and capture
+    uint32_t dump_ring;   // bytes, of each worker and capture
+    uint32_t trace_ring;  // bytes, of each worker; 0: off
 };
 
 enum conf_large {
@@ -173,6 +195,8 @@ struct conf_tcp {
     uint32_t pacing_rtt_ms;   // 0: never
     uint32_t rst_rate_per_s, icmp_rate_per_s;
     uint32_t invalid_ack_ms;
+    uint32_t prefix_share_ppm, service_share_ppm;  // 1000000: no limit
+    uint32_t accept_wait_ms;                       // 0: off
     bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
     bool rfc1337;
@@ -190,6 +214,8 @@ enum conf_offload {
     CONF_RSS = 1 << 4,
 };
 
+enum conf_bond_mode { CONF_ACTIVE_BACKUP, CONF_LACP };
+
 // CONF_SET_GIVEN: of a set of words: it was given, if only as `none`.
 #define CONF_SET_GIVEN (UINT32_C(1) << 31)
 
@@ -201,6 +227,8 @@ struct conf_port {
     uint32_t role;                  // memif: 0: server, 1: client
     uint32_t id;                    // memif
     struct conf_prefixes address;
+    char follow[CONF_NAME_BYTES];       // interface; empty: none
+    bool attach;                        // tap: to an interface that exists
     struct conf_prefixes host_address;  // tap: of the kernel's side, one of each family
     struct ip_addr gateway, gateway6;   // all zero: none
     struct conf_routes route;
@@ -212,10 +240,25 @@ struct conf_port {
     uint32_t offloads;          // enum conf_offload and CONF_SET_GIVEN; 0: the driver's choice
     uint32_t open_ms;           // pci
     uint32_t arp_entries, arp_rate_per_s;
-    char wraps[CONF_NAME_BYTES];  // fault: name of the port inside
+    char parent[CONF_NAME_BYTES];      // vlan: name of the port on whose link it is
+    uint32_t vlan;                     // vlan: 1..4094
+    char wraps[CONF_NAME_BYTES];       // fault: name of the port inside
+    struct conf_names members;         // bond: names of the ports that it is over
+    uint32_t mode;                     // bond: enum conf_bond_mode
+    char primary[CONF_NAME_BYTES];     // bond, active-backup: name of a member; empty: none
+    uint32_t lacp_rate;                // bond, lacp: 0: slow, 1: fast
+    uint32_t hash;                     // bond, lacp: 0: l2, 1: l23, 2: l34
+    char linux_name[CONF_NAME_BYTES];  // interface by which Linux shares the port; empty: none
+    bool linux_icmp;
+    uint32_t linux_rate;  // packets per second
     uint64_t seed;
     uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;
     uint32_t delay_ms;
+};
+
+enum conf_watchdog {
+    CONF_WATCHDOG_LOG,
+    CONF_WATCHDOG_ABORT,
 };
 
 struct conf_service {
@@ -231,13 +274,16 @@ struct conf_service {
     uint32_t keepalive_ms;  // 0: off
     uint32_t keepalive_interval_ms, keepalive_probes;
     uint32_t user_timeout_ms;  // 0: off
-    uint32_t fast_open;        // 0: off
+    uint32_t watchdog;         // enum conf_watchdog
+    uint32_t watchdog_ms;
+    uint32_t fast_open;  // 0: off
     bool nodelay;
     bool udp;  // on the same ports
     // http:
     char root[CONF_PATH_BYTES];
     uint32_t header_bytes_max;
     uint32_t header_timeout_ms, keepalive_timeout_ms;
+    uint32_t max_wait_ms;  // 0: off
     uint64_t header_bytes_held;
     uint32_t write_timeout_ms, write_bytes_min;
     uint32_t body_bytes_max, body_timeout_ms;
@@ -291,6 +337,13 @@ struct conf {
 };
 
 // conf_workers: how many there are.
+// conf_is_jumbo: whether the port has jumbo frames, which need packets of [memory] jumbo_packets.
+static inline bool conf_is_jumbo(const struct conf_port *p)
+{
+    enum { SMALL_MTU_MAX = 1900 };  // PORT_MTU_SMALL
+    return p->mtu > SMALL_MTU_MAX;
+}
+
 static inline uint32_t conf_workers(const struct conf *c)
 {
     return c->cpu.workers.n * c->cpu.workers_per_core;

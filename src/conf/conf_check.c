@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/log_target.h"
 #include "conf/conf_load.h"
 #include "conf/lists.h"
 #include "conf/value.h"
@@ -75,11 +76,11 @@ static void check_shares(struct load *l)
                      totals[i]);
 }
 
-// A packet in a queue of a port is not available to the stack, so the pool must exceed their sum.
-static void check_packets(struct load *l)
+// check_pool: a packet in a queue of a port is not available to the stack, so the pool must exceed
+// their sum. jumbo: the pool of the ports with jumbo frames, whose key is `packets`; has: its size.
+static void check_pool(struct load *l, bool jumbo, const struct key *packets, uint32_t has)
 {
     enum { SPARE = 4 * BURST_MAX };  // a received burst, a burst to send, ARP, other replies
-    const struct key *packets = KEY_AT(memory, packets);
     const struct conf *c = l->c;
     uint64_t need = SPARE;
     struct text sum;
@@ -88,7 +89,7 @@ static void check_packets(struct load *l)
     for (unsigned i = 0; i < c->n_ports; i++) {
         const struct conf_port *p = &c->ports[i];
         const struct driver *d = driver_find(p->driver);
-        if (d == NULL)
+        if (d == NULL || conf_is_jumbo(p) != jumbo)
             continue;
         const uint32_t rings = driver_held(d, p->rx_ring, p->tx_ring);
         if (rings == 0)
@@ -96,10 +97,24 @@ static void check_packets(struct load *l)
         need += rings;
         text_printf(&sum, " + %u in the rings of port %s", rings, p->name);
     }
-    if (c->memory.packets < need && key_good(l, packets, 0))
+    if (has < need && key_good(l, packets, 0))
         fail_key(l, packets, 0, "expected at least %" PRIu64 " (%s), got %u", need, text_str(&sum),
-                 c->memory.packets);
+                 has);
     text_free(&sum);
+}
+
+static void check_packets(struct load *l)
+{
+    const struct conf_memory *m = &l->c->memory;
+    check_pool(l, false, KEY_AT(memory, packets), m->packets);
+    check_pool(l, true, KEY_AT(memory, jumbo_packets), m->jumbo_packets);
+}
+
+// check_share: with a share of nothing, the last eighth of the connections would be for nobody.
+static void check_share(struct load *l, const struct key *k, uint32_t ppm)
+{
+    if (key_good(l, k, 0) && ppm == 0)
+        fail_key(l, k, 0, "expected more than 0 percent");
 }
 
 static void check_tcp(struct load *l)
@@ -107,6 +122,8 @@ static void check_tcp(struct load *l)
     const struct conf_tcp *t = &l->c->tcp;
     const struct key *initial = KEY_AT(tcp, rto_initial_ms), *min = KEY_AT(tcp, rto_min_ms),
                      *max = KEY_AT(tcp, rto_max_ms);
+    check_share(l, KEY_AT(tcp, prefix_share_ppm), t->prefix_share_ppm);
+    check_share(l, KEY_AT(tcp, service_share_ppm), t->service_share_ppm);
     if (!key_good(l, initial, 0) || !key_good(l, min, 0) || !key_good(l, max, 0))
         return;
     if (t->rto_min_ms > t->rto_max_ms)
@@ -181,6 +198,15 @@ static void check_socket(struct load *l)
                  CONF_SOCKET_BYTES - 1, path);
 }
 
+static void check_log(struct load *l)
+{
+    const struct key *log = KEY_AT(control, log);
+    if (key_good(l, log, 0) && !log_target_check(l->c->control.log))
+        fail_key(l, log, 0,
+                 "expected stderr, syslog, syslog:SOCKET or a path that begins with /, got \"%s\"",
+                 l->c->control.log);
+}
+
 static void check_statsd(struct load *l)
 {
     const struct key *prefix = KEY_AT(statsd, prefix), *rate = KEY_AT(statsd, sample_rate_ppm);
@@ -224,6 +250,7 @@ void check_all(struct load *l)
     check_mount(l);
     check_http(l);
     check_socket(l);
+    check_log(l);
     check_statsd(l);
     check_tcp(l);
     for (unsigned i = 0; i < l->c->n_ports; i++)

@@ -256,6 +256,7 @@ static int load_end(struct load *l)
 {
     struct conf_errors *e = l->errs;
     resolve_auto(l);
+    resolve_mtus(l);
     check_all(l);
     if (e->n == 0 && !load_render(l->c))
         load_no_memory(e);

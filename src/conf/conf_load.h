@@ -83,13 +83,26 @@ int load_file(struct load *l, struct conf *c, const char *path, char *const *set
 // before.
 void load_mark_given(struct load *l);
 
-// resolve_auto: replaces each `auto` by its value on this machine.
+// resolve_auto: replaces each `auto` by its value on this machine. resolve_mtus: gives the members
+// of bonds the mtu of their bond, and the ports of VLANs whose section has none that of their
+// parent; once, after the file was read.
 void resolve_auto(struct load *l);
+void resolve_mtus(struct load *l);
 
 // check_all: checks what depends on several keys: sums, references, conflicts.
 void check_all(struct load *l);
 void check_ports(struct load *l);
+void check_vlan(struct load *l, unsigned at);  // of port `at`, if it is one
+void check_bond(struct load *l, unsigned at);  // the same
 void check_services(struct load *l);
 
 // port_wrapper: the index of the port that wraps port `at`. -1: none.
 int port_wrapper(const struct conf *c, unsigned at);
+
+// port_bond: the index of the bond of which port `at` is a member. -1: none.
+int port_bond(const struct conf *c, unsigned at);
+
+// port_find: the index of the port of this name. -1: none. similar_port: the name of a port but
+// `but` that is spelled alike. NULL: none.
+int port_find(const struct conf *c, const char *name);
+const char *similar_port(const struct conf *c, unsigned but, const char *name);

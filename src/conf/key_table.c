@@ -74,15 +74,41 @@ const struct section conf_sections[SECTION_COUNT] = {
 // OFFERED_KIND: the text if the key table offers rows of this KIND or DEVICE, else "".
 #define OFFERED_LINK(text)                          text
 #define OFFERED_WRAPPER(text)                       text
+#define OFFERED_SUBPORT(text)                       text
+#define OFFERED_GROUP(text)                         text
 #define OFFERED_INTERNAL(text)                      ""
 #define OFFERED_SERVICE(text)                       text
 #define OFFERED_SECTION(text)                       ""
 #define LINK_LINK(text)                             text
 #define LINK_WRAPPER(text)                          ""
+#define LINK_SUBPORT(text)                          ""
+#define LINK_GROUP(text)                            ""
 #define LINK_INTERNAL(text)                         ""
 #define WRAPPER_LINK(text)                          ""
 #define WRAPPER_WRAPPER(text)                       text
+#define WRAPPER_SUBPORT(text)                       ""
+#define WRAPPER_GROUP(text)                         ""
 #define WRAPPER_INTERNAL(text)                      ""
+#define SUBPORT_LINK(text)                          ""
+#define SUBPORT_WRAPPER(text)                       ""
+#define SUBPORT_SUBPORT(text)                       text
+#define SUBPORT_GROUP(text)                         ""
+#define SUBPORT_INTERNAL(text)                      ""
+#define WHOLE_LINK(text)                            text
+#define WHOLE_WRAPPER(text)                         text
+#define WHOLE_SUBPORT(text)                         ""
+#define WHOLE_GROUP(text)                           text
+#define WHOLE_INTERNAL(text)                        ""
+#define RINGS_LINK(text)                            text
+#define RINGS_WRAPPER(text)                         text
+#define RINGS_SUBPORT(text)                         ""
+#define RINGS_GROUP(text)                           ""
+#define RINGS_INTERNAL(text)                        ""
+#define GROUP_LINK(text)                            ""
+#define GROUP_WRAPPER(text)                         ""
+#define GROUP_SUBPORT(text)                         ""
+#define GROUP_GROUP(text)                           text
+#define GROUP_INTERNAL(text)                        ""
 #define HAS_DEVICE_NONE(text)                       ""
 #define HAS_DEVICE_INTERFACE(text)                  text
 #define HAS_DEVICE_PCI(text)                        text
@@ -92,6 +118,10 @@ const struct section conf_sections[SECTION_COUNT] = {
 #define DRIVER_OFFERED(name, kind, ...)             OFFERED_##kind("|" #name)
 #define DRIVER_LINK_ONLY(name, kind, ...)           LINK_##kind("|" #name)
 #define DRIVER_WRAPPER_ONLY(name, kind, ...)        WRAPPER_##kind("|" #name)
+#define DRIVER_SUBPORT_ONLY(name, kind, ...)        SUBPORT_##kind("|" #name)
+#define DRIVER_RINGS(name, kind, ...)               RINGS_##kind("|" #name)
+#define DRIVER_GROUP_ONLY(name, kind, ...)          GROUP_##kind("|" #name)
+#define DRIVER_WHOLE(name, kind, ...)               WHOLE_##kind("|" #name)
 #define DRIVER_WITH_DEVICE(name, kind, device, ...) HAS_DEVICE_##device("|" #name)
 #define DRIVER_HELP(name, kind, device, port_kib, queue_kib, rx_held, tx_held, at_least, help)     \
     OFFERED_##kind(#name ": " help "\n")
@@ -101,6 +131,10 @@ const struct section conf_sections[SECTION_COUNT] = {
 #define DRIVERS     &DRIVER_TABLE(DRIVER_OFFERED)[1]
 #define LINKS       .only = &DRIVER_TABLE(DRIVER_LINK_ONLY)[1]
 #define WRAPPERS    .only = &DRIVER_TABLE(DRIVER_WRAPPER_ONLY)[1]
+#define SUBPORTS    .only = &DRIVER_TABLE(DRIVER_SUBPORT_ONLY)[1]
+#define RINGS       .only = &DRIVER_TABLE(DRIVER_RINGS)[1]
+#define GROUPS      .only = &DRIVER_TABLE(DRIVER_GROUP_ONLY)[1]
+#define WHOLE       .only = &DRIVER_TABLE(DRIVER_WHOLE)[1]
 #define WITH_DEVICE .only = &DRIVER_TABLE(DRIVER_WITH_DEVICE)[1]
 
 #define FAULT       .only = "fault"
@@ -156,6 +190,9 @@ const struct key conf_keys[] = {
                         "bytes each. auto: as many as extension_records")),
     COUNT(memory, packets, 1024, 10000000,
           VALUE("16384", "Packets of each worker, of about 2.3 KiB each")),
+    COUNT(memory, jumbo_packets, 1024, 10000000,
+          VALUE("4096", "Packets of each worker for ports with an mtu above 1900, of about 9.5 KiB "
+                        "each. Without such a port there are none")),
     COUNT(memory, buffers, 64, 100000000,
           VALUE("8192", "Buffers of each worker, of 2 KiB each. They hold data to send and data "
                         "that applications have not consumed yet")),
@@ -163,9 +200,10 @@ const struct key conf_keys[] = {
           VALUE("256", "Datagrams of each worker that can be reassembled from fragments at once, "
                        "of about 11 KiB each. One source can use an eighth of them. off: received "
                        "fragments are dropped, and no fragments are sent")),
-    SIZE(
-        memory, image_bytes, 1, 1024 * G, ZERO("auto"),
-        VALUE("auto", "Memory for the files that services serve. auto: as much as the files need")),
+    SIZE(memory, image_bytes, 1, 1024 * G, ZERO("auto"),
+         VALUE("auto",
+               "Memory for the files that a service serves, for each version of them that a "
+               "reload makes. auto: as much as the files need")),
     TEXT(memory, hugetlbfs, KEY_PATH, CONF_PATH_BYTES,
          VALUE("huge", "Directory where the server mounts hugetlbfs, with a subdirectory for each "
                        "page size. A path that does not begin with / is below run_dir")),
@@ -192,16 +230,45 @@ const struct key conf_keys[] = {
     TEXT(control, socket, KEY_PATH, CONF_SOCKET_BYTES, OPTIONAL,
          VALUE("control.sock", "Unix socket for the tree (c10m cat, ls, write, watch). A path that "
                                "does not begin with / is below run_dir. empty: no socket")),
+    BOOL(control, required,
+         VALUE("off", "Whether a start fails if the mount, HTTP or the control socket that are "
+                      "configured cannot be had. off: the server runs without them and warns")),
     NUMBER(control, drain_s, 0, 86400, LIVE,
            VALUE("5", "Seconds that open connections have to finish after SIGTERM. 0: they are "
                       "closed at once")),
     WORD(control, log_level, "error|warn|info|debug", LIVE,
          VALUE("info", "Lowest level of messages that are logged")),
+    TEXT(control, user, KEY_NAME, CONF_NAME_BYTES,
+         VALUE("auto", "User as whom a server that root started runs, when all that needs root is "
+                       "open. auto: c10m if there is such a user, else root. root: it stays root")),
+    WORD(control, adopt, "never|auto|require",
+         VALUE("never", "Whether a start adopts the connections of a server of the same name that "
+                        "was killed, and leaves its own to the next one if it is killed. Needs "
+                        "hugepages. require: it fails if there are none to adopt")),
+    WORD(control, seccomp, "off|log|on",
+         VALUE("on", "Filters of system calls, for workers and for all other threads. A call that "
+                     "a filter does not allow ends the process. log: the kernel logs the call, and "
+                     "makes it. off: for applications that need more calls")),
+    BOOL(control, landlock,
+         VALUE("on", "Rules for files (Landlock), where root was given up: the server may write to "
+                     "run_dir and to the directories of the log and of access logs, and read what "
+                     "it serves, its "
+                     "configuration and the system. off: for applications that open other files")),
+    TEXT(control, log, KEY_TEXT, CONF_LOG_BYTES,
+         VALUE("stderr", "Where messages are logged: stderr; syslog, or syslog:SOCKET if it is not "
+                         "/dev/log; or the path of a file, which SIGUSR1 opens again")),
+    WORD(control, log_time, "auto|on|off",
+         VALUE("auto", "Time (UTC) before each message in a file or on stderr. auto: in a file. A "
+                       "journal and syslog have their own")),
     BOOL(control, telemetry, VALUE("on", "Open the telemetry socket of DPDK")),
     SIZE(control, dump_ring, 256 * 1024, 256 * 1024 * 1024,
          VALUE("4M",
                "Memory for frames that c10m dump has not fetched yet, for each worker and each "
                "capture. It is rounded down to a power of two and used while the capture runs")),
+    SIZE(control, trace_ring, 64 * 1024, 256 * 1024 * 1024, ZERO("off"),
+         VALUE("4M",
+               "Memory of each worker for the records of a trace, 16 bytes each, that are not "
+               "collected yet. It is rounded down to a power of two. 0: there are no traces")),
 
     MS(tcp, rto_min_ms, 1, 60000, LIVE, VALUE("200", "Shortest retransmission timeout")),
     MS(tcp, rto_initial_ms, 1, 60000, LIVE,
@@ -263,6 +330,17 @@ const struct key conf_keys[] = {
          VALUE("auto", "Answer SYNs with cookies, without a record (RFC 4987). auto: only if no "
                        "record of [memory] syn_received is free. With a cookie, options other than "
                        "MSS are kept only if timestamps are used")),
+    PERCENT(tcp, prefix_share, LIVE,
+            VALUE("50", "Connections that the addresses of one IPv4 /24 or IPv6 /48 can have "
+                        "when seven eighths of the connections of their worker are open. The "
+                        "share becomes smaller as more are open. 100: no limit")),
+    PERCENT(tcp, service_share, LIVE,
+            VALUE("50", "The same for the connections of one service, if there are several. 100: "
+                        "no limit")),
+    MS(tcp, accept_wait_ms, 1, 60000, ZERO("off"), LIVE,
+       VALUE("off", "Drop SYNs while a worker has not emptied its receive queue for this time: it "
+                    "gets more packets than it can handle, and those of open connections go "
+                    "first")),
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
              "Shortest time between two ACKs that a connection sends in answer to segments without "
@@ -318,6 +396,13 @@ const struct key conf_keys[] = {
            VALUE("0", "Number of the link. The peer has the same number")),
     LIST(port, address, KEY_PREFIXES, OPTIONAL, REPEAT,
          VALUE("", "Local addresses, of both families")),
+    TEXT(port, follow, KEY_TEXT, CONF_NAME_BYTES, OPTIONAL,
+         VALUE("", "Linux interface whose addresses, routes, permanent neighbors, MTU and state "
+                   "this port takes over while the server runs. address, gateway, gateway6 and "
+                   "route hold until it was read")),
+    BOOL(port, attach, .only = "tap",
+         VALUE("off", "Take the TAP interface `device` that exists, and that this user may open, "
+                      "instead of creating it. The interface stays as it is. Needs no root")),
     LIST(port, host_address, KEY_PREFIXES, OPTIONAL, REPEAT, .only = "tap",
          VALUE("", "Addresses of the kernel's side, one of each family")),
     LIST(port, gateway, KEY_ADDRESS4, OPTIONAL,
@@ -331,15 +416,17 @@ const struct key conf_keys[] = {
     LIST(port, neighbor, KEY_NEIGHBORS, OPTIONAL, REPEAT,
          VALUE("", "Neighbors whose MAC address is given here instead of being asked for by ARP "
                    "or neighbor discovery")),
-    LIST(port, mac, KEY_MAC, OPTIONAL,
+    LIST(port, mac, KEY_MAC, OPTIONAL, WHOLE,
          VALUE("", "MAC address of the port. empty: the driver chooses it")),
-    // 2034: a frame has to fit in one packet of 2048 bytes.
-    NUMBER(port, mtu, 576, 2034, VALUE("1500", "Largest IP packet, in bytes")),
-    NUMBER(port, queues, 1, CONF_QUEUES_MAX, ZERO("auto"),
+    NUMBER(port, mtu, 576, 9000,
+           VALUE("1500",
+                 "Largest IP packet, in bytes. Above 1900, the port uses jumbo_packets. A vlan "
+                 "port takes that of its parent, unless it has the key")),
+    NUMBER(port, queues, 1, CONF_QUEUES_MAX, ZERO("auto"), WHOLE,
            VALUE("auto", "Queues of the port. auto: one for each worker, at most 16")),
-    POWER(port, rx_ring, 64, 32768, ZERO("auto"),
+    POWER(port, rx_ring, 64, 32768, ZERO("auto"), RINGS,
           VALUE("auto", "Packets that a receive queue holds. auto: the driver chooses")),
-    POWER(port, tx_ring, 64, 32768, ZERO("auto"),
+    POWER(port, tx_ring, 64, 32768, ZERO("auto"), RINGS,
           VALUE("auto", "Packets that a transmit queue holds. auto: the driver chooses")),
     {.name = "offloads",
      .type = KEY_SET,
@@ -358,8 +445,40 @@ const struct key conf_keys[] = {
           VALUE("1024", "Entries of a worker's neighbor cache, for each family")),
     COUNT(port, arp_rate_per_s, 1, 1000000,
           VALUE("1000", "ARP requests and neighbor solicitations that a worker sends per second")),
+    TEXT(port, parent, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, SUBPORTS,
+         VALUE("", "Name of the port on whose link the VLAN is")),
+    NUMBER(port, vlan, 1, 4094, ZERO("none"), SUBPORTS,
+           VALUE("none", "VLAN of the port: the identifier in the tags of its frames")),
+    {.name = "linux",
+     .type = KEY_TEXT,
+     FIELD(port, linux_name),
+     .optional = true,
+     .max = CONF_NAME_BYTES - 1,
+     VALUE("", "Interface that the server makes, by which Linux shares the port: it gets what no "
+               "service owns. empty: it is refused or dropped")},
+    BOOL(port, linux_icmp,
+         VALUE("off", "Linux answers echo requests (ping). off: the worker does")),
+    COUNT(port, linux_rate, 8, 10000000,
+          VALUE("20000", "Packets per second that a worker passes to Linux, and from it. Half of "
+                         "it is for connections of Linux, the rest for four other kinds")),
     TEXT(port, wraps, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, WRAPPERS,
          VALUE("", "Name of the port to wrap")),
+    LIST(
+        port, members, KEY_NAMES, OPTIONAL, GROUPS,
+        VALUE("", "Names of the ports that the bond is over. They have no addresses of their own")),
+    WORD(port, mode, "active-backup|lacp", GROUPS,
+         VALUE("active-backup",
+               "How the members are used. active-backup: one, another one when its link is lost. "
+               "lacp: all that the switch agreed to by LACP (IEEE 802.1AX)")),
+    TEXT(port, primary, KEY_NAME, CONF_NAME_BYTES, OPTIONAL, GROUPS,
+         VALUE("", "active-backup: the member that is used whenever it has a link. empty: the "
+                   "present one stays")),
+    WORD(port, lacp_rate, "slow|fast", GROUPS,
+         VALUE("slow", "lacp: how often the switch is asked to send. A member whose switch is "
+                       "silent is given up after 90 s (slow) or 3 s (fast)")),
+    WORD(port, hash, "l2|l23|l34", GROUPS,
+         VALUE("l34", "lacp: what chooses the member by which a packet is sent. l2: MAC addresses "
+                      "and type. l23: also IP addresses. l34: also TCP and UDP ports")),
     NUMBER(port, seed, 0, UINT64_MAX, FAULT,
            VALUE("1", "Seed of the random numbers. The same seed makes the same faults")),
     PERCENT(port, loss, FAULT, VALUE("0", "Packets that are lost, in each direction")),
@@ -415,6 +534,14 @@ const struct key conf_keys[] = {
     MS(service, user_timeout_ms, 1000, 86400000, ZERO("off"), LIVE,
        VALUE("off", "Time after which a connection is aborted if its peer acknowledges neither "
                     "data nor probes (RFC 5482). off: retries and keepalive_probes decide")),
+    WORD(service, watchdog, "log|abort", LIVE,
+         VALUE("log", "What happens when a callback of the application does not return within "
+                      "watchdog_ms. log: the log and the verdict name the function. abort: the "
+                      "process ends as in a crash, too, so that the service manager starts it "
+                      "again")),
+    MS(service, watchdog_ms, 100, 3600000, LIVE,
+       VALUE("500", "Time that a callback may take before it counts as hanging. With watchdog = "
+                    "abort, set it above the longest time for which the host may stop the core")),
     TEXT(service, root, KEY_PATH, CONF_PATH_BYTES, OPTIONAL, HTTP, VALUE("", "Directory to serve")),
     SIZE(service, header_bytes_max, 256, 16384, HTTP, VALUE("8192", "Largest request header")),
     MS(service, header_timeout_ms, 1, 1 << 30, HTTP,
@@ -426,6 +553,9 @@ const struct key conf_keys[] = {
                "exceeded) and for requests that wait behind an unfinished answer (at most half of "
                "the bytes; the connection is closed after that answer if exceeded). One source can "
                "use a quarter. auto: half of the buffers, shared by the http services")),
+    MS(service, max_wait_ms, 1, 60000, HTTP, ZERO("off"),
+       VALUE("off", "Answer requests with 503 while the worker has not emptied its receive queue "
+                    "for this time")),
     MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",
              "Time for a client to take write_bytes_min bytes of an answer, or the rest of it")),

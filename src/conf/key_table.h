@@ -46,6 +46,7 @@ enum key_type {
     KEY_ROUTES,     // struct conf_routes
     KEY_PORTS,      // struct conf_tcp_ports
     KEY_ENDPOINT,   // struct conf_endpoint
+    KEY_NAMES,      // struct conf_names
     KEY_NAME,       // letters, digits, - and _
     KEY_TEXT,       // no blanks
     KEY_DIR,        // absolute path

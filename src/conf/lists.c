@@ -265,6 +265,35 @@ void routes_print(const struct conf_routes *list, struct text *out)
     }
 }
 
+static bool has_name(const struct conf_names *l, const char *name)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        if (strcmp(l->at[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool names_parse(struct conf_names *list, const char *text, char got[VALUE_GOT_BYTES])
+{
+    struct conf_names l;
+    memset(&l, 0, sizeof(l));
+    char item[ITEM_BYTES];
+    for (const char *at = text; at != NULL;) {
+        if (!next_item(&at, item, got) || l.n == CONF_MEMBERS_MAX || !is_name(item) ||
+            has_name(&l, item))
+            return false;
+        strcpy(l.at[l.n++], item);
+    }
+    *list = l;
+    return true;
+}
+
+void names_print(const struct conf_names *list, struct text *out)
+{
+    for (unsigned i = 0; i < list->n; i++)
+        text_printf(out, "%s%s", i == 0 ? "" : ", ", list->at[i]);
+}
+
 static bool port_parse(struct conf_tcp_ports *l, const char *item)
 {
     uint32_t port;

@@ -18,6 +18,7 @@ bool neighbors_parse(struct conf_neighbors *list, const char *text, char got[VAL
 bool routes_parse(struct conf_routes *list, const char *text, char got[VALUE_GOT_BYTES]);
 bool set_parse(const struct key *k, uint32_t *set, const char *text, char got[VALUE_GOT_BYTES]);
 bool ports_parse(struct conf_tcp_ports *list, const char *text, char got[VALUE_GOT_BYTES]);
+bool names_parse(struct conf_names *list, const char *text, char got[VALUE_GOT_BYTES]);
 bool endpoint_parse(struct conf_endpoint *e, const char *text);
 
 // X_print: as value_print().
@@ -29,6 +30,7 @@ void neighbors_print(const struct conf_neighbors *list, struct text *out);
 void routes_print(const struct conf_routes *list, struct text *out);
 void set_print(const struct key *k, uint32_t set, struct text *out);
 void ports_print(const struct conf_tcp_ports *list, struct text *out);
+void names_print(const struct conf_names *list, struct text *out);
 void endpoint_print(const struct conf_endpoint *e, struct text *out);
 
 // cpus_has: whether the list contains the core.

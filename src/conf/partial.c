@@ -80,19 +80,48 @@ static void keep_port(struct conf *out, const struct conf_port *p, bool keep, st
         text_printf(left_out, " [port %s]", p->name);
 }
 
-// keep_ports: first those that have a device, then those around one of them.
+// on_another: the name of the port without which p cannot be; "": none.
+static const char *on_another(const struct conf_port *p)
+{
+    return driver_wraps(p->driver) ? p->wraps : driver_has_parent(p->driver) ? p->parent : "";
+}
+
+// has_members: whether all members of a bond are kept.
+static bool has_members(const struct conf *out, const struct conf_port *p)
+{
+    for (unsigned i = 0; i < p->members.n; i++)
+        if (!has_port(out, p->members.at[i]))
+            return false;
+    return true;
+}
+
+// may_be: whether the ports that p needs are kept.
+static bool may_be(const struct conf *out, const struct conf_port *p)
+{
+    if (driver_has_members(p->driver))
+        return has_members(out, p);
+    return on_another(p)[0] == '\0' || has_port(out, on_another(p));
+}
+
+// rank: a port is kept after those that it may need.
+static unsigned rank(const struct conf_port *p)
+{
+    if (driver_has_parent(p->driver))
+        return 2;
+    return driver_wraps(p->driver) || driver_has_members(p->driver) ? 1 : 0;
+}
+
+// keep_ports: first those that have a device, then those around or over some of them, then those on
+// the link of one of both.
 static void keep_ports(struct load *l, struct conf *out, struct text *left_out)
 {
     const struct conf *c = l->c;
     out->n_ports = 0;
-    for (unsigned wrappers = 0; wrappers < 2; wrappers++)
+    for (unsigned now = 0; now < 3; now++)
         for (unsigned i = 0; i < c->n_ports; i++) {
             const struct conf_port *p = &c->ports[i];
-            if (driver_wraps(p->driver) == (wrappers == 1))
-                keep_port(out, p,
-                          section_good(l, SECTION_port, i) &&
-                              (wrappers == 0 || has_port(out, p->wraps)),
-                          left_out);
+            if (rank(p) == now)
+                keep_port(out, p, section_good(l, SECTION_port, i) && may_be(out, p), left_out);
         }
 }
 

@@ -5,6 +5,7 @@
 #include "base/siphash.h"
 #include "conf/conf_load.h"
 #include "conf/lists.h"
+#include "tables/driver_table.h"
 
 static void cpus_add(struct conf_cpus *to, unsigned id)
 {
@@ -157,4 +158,24 @@ void resolve_auto(struct load *l)
     for (unsigned i = 0; i < l->c->n_ports; i++)
         if (l->c->ports[i].queues == 0)
             l->c->ports[i].queues = clamp(conf_workers(l->c), 1, CONF_QUEUES_MAX);
+}
+
+static void resolve_members(struct conf *c)
+{
+    for (unsigned i = 0; i < c->n_ports; i++) {
+        const int bond = port_bond(c, i);
+        if (bond >= 0)
+            c->ports[i].mtu = c->ports[bond].mtu;
+    }
+}
+
+void resolve_mtus(struct load *l)
+{
+    resolve_members(l->c);
+    for (unsigned i = 0; i < l->c->n_ports; i++) {
+        struct conf_port *p = &l->c->ports[i];
+        const int parent = driver_has_parent(p->driver) ? port_find(l->c, p->parent) : -1;
+        if (parent >= 0 && !key_given(l, KEY_AT(port, mtu), i))
+            p->mtu = l->c->ports[parent].mtu;
+    }
 }

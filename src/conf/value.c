@@ -180,6 +180,8 @@ bool value_parse(const struct key *k, void *field, const char *text, char got[VA
         return ports_parse(field, text, got);
     case KEY_ENDPOINT:
         return endpoint_parse(field, text);
+    case KEY_NAMES:
+        return names_parse(field, text, got);
     case KEY_SET:
         return set_parse(k, field, text, got);
     case KEY_DRIVER:
@@ -255,6 +257,9 @@ void value_print(const struct key *k, const void *field, struct text *out)
         return;
     case KEY_ENDPOINT:
         endpoint_print(field, out);
+        return;
+    case KEY_NAMES:
+        names_print(field, out);
         return;
     case KEY_SET:
         set_print(k, (uint32_t)number_get(field, k->width), out);
@@ -375,6 +380,9 @@ void value_expected(const struct key *k, struct text *out)
         return;
     case KEY_ENDPOINT:
         text_printf(out, "an address and a port, as 10.0.0.1:80 or [fd00::1]:80");
+        return;
+    case KEY_NAMES:
+        text_printf(out, "at most %d different names, as p0, p1", CONF_MEMBERS_MAX);
         return;
     case KEY_NAME:
         text_printf(out, "a name of 1 to %d letters, digits, - and _", CONF_NAME_BYTES - 1);

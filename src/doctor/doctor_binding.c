@@ -26,14 +26,26 @@ static bool is_there(const struct doctor *d, const struct doctor_nic *nic)
 
 // ---- IOMMU
 
-static void advise_iommu(const struct doctor *d, struct doctor_finding *f)
+// The firmware says in a table of ACPI that it offers one: DMAR is Intel's, IVRS is AMD's.
+#define ACPI_TABLES "/sys/firmware/acpi/tables"
+
+static bool is_amd(const struct doctor *d)
 {
     char *cpuinfo = doctor_file(&d->host, "/proc/cpuinfo");
     const bool amd = cpuinfo != NULL && strstr(cpuinfo, "AuthenticAMD") != NULL;
     free(cpuinfo);
-    doctor_advise(f, "switch it on in the firmware (%s), then on the boot line: %s",
-                  amd ? "AMD-Vi" : "VT-d",
-                  amd ? "amd_iommu=on iommu=pt" : "intel_iommu=on iommu=pt");
+    return amd;
+}
+
+static void advise_iommu(const struct doctor *d, struct doctor_finding *f)
+{
+    const bool intel_offers = doctor_exists(&d->host, ACPI_TABLES "/DMAR");
+    const bool amd_offers = doctor_exists(&d->host, ACPI_TABLES "/IVRS");
+    const bool amd = amd_offers || (!intel_offers && is_amd(d));
+    if (!intel_offers && !amd_offers)
+        doctor_advise(f, "switch it on in the firmware (%s)", amd ? "AMD-Vi" : "VT-d");
+    doctor_advise(f, "add to the boot line: %s iommu=pt", amd ? "amd_iommu=on" : "intel_iommu=on");
+    doctor_advise(f, "then reboot, before the NIC is bound");
 }
 
 DOCTOR_LOOK(iommu)
@@ -217,6 +229,13 @@ DOCTOR_LOOK(nic_free)
 
 // ---- binding
 
+// leaves_iommu: there is an IOMMU, and this driver, which was chosen without it, does not use it.
+static bool leaves_iommu(const struct doctor *d, const char *driver)
+{
+    return doctor_iommu_on(&d->host) && pci_driver_is_user_space(driver) &&
+           strcmp(driver, "vfio-pci") != 0;
+}
+
 static void say_driver(const struct doctor *d, const struct doctor_nic *nic,
                        struct doctor_finding *f)
 {
@@ -226,6 +245,12 @@ static void say_driver(const struct doctor *d, const struct doctor_nic *nic,
     if (!is_there(d, nic)) {
         doctor_say(f, DOCTOR_FAIL, "%s (port %s): there is no such PCI device (lspci -D)",
                    nic->address, nic->port);
+        return;
+    }
+    if (leaves_iommu(d, driver)) {
+        doctor_say(f, DOCTOR_WARN, "%s (port %s) is bound to %s, which does not use the IOMMU",
+                   nic->address, nic->port, driver);
+        doctor_advise(f, "once the row nic-boot is ok, the next boot binds it to vfio-pci");
         return;
     }
     doctor_say(f, beside || doctor_bound(&d->host, nic->address) ? DOCTOR_OK : DOCTOR_FAIL,
@@ -281,6 +306,19 @@ static bool has_driverctl(const struct doctor *d)
            doctor_exists(&d->host, "/usr/bin/driverctl");
 }
 
+// say_saved: the driver that driverctl has saved for the device; "" if none.
+static void say_saved(const struct doctor *d, const char *address, const char *saved,
+                      struct doctor_finding *f)
+{
+    if (!has_driverctl(d) || !pci_driver_is_user_space(saved))
+        doctor_say(f, DOCTOR_WARN, "%s: no saved binding", address);
+    else if (leaves_iommu(d, saved))
+        doctor_say(f, DOCTOR_WARN, "%s: driverctl binds it to %s, which does not use the IOMMU",
+                   address, saved);
+    else
+        doctor_say(f, DOCTOR_OK, "%s: driverctl binds it to %s", address, saved);
+}
+
 DOCTOR_LOOK(nic_boot)
 {
     char path[DOCTOR_PATH_BYTES], saved[DOCTOR_NAME_BYTES];
@@ -294,9 +332,7 @@ DOCTOR_LOOK(nic_boot)
         }
         saved_path(path, nic);
         doctor_line(&d->host, path, saved, sizeof(saved));
-        const bool ok = has_driverctl(d) && pci_driver_is_user_space(saved);
-        doctor_say(f, ok ? DOCTOR_OK : DOCTOR_WARN, "%s: %s%s", nic->address,
-                   ok ? "driverctl binds it to " : "no saved binding", ok ? saved : "");
+        say_saved(d, nic->address, saved, f);
     }
     if (f->state == DOCTOR_WARN && !has_driverctl(d))
         doctor_advise(f,

@@ -33,16 +33,16 @@ static void say_set(const struct doctor *d, const char *name, const struct docto
         doctor_say(f, DOCTOR_WARN, "%s lacks %s", name, doctor_cpus_list(&lacking, list));
 }
 
-// boot_line: the words for the boot line, as this configuration wants them.
+// advise_boot_line: the words for the boot line, as this configuration wants them; on a line of
+// their own, so that they can be copied.
 static void advise_boot_line(const struct doctor *d, struct doctor_finding *f)
 {
     char workers[DOCTOR_CPUS_TEXT_BYTES], rest[DOCTOR_CPUS_TEXT_BYTES];
     const struct doctor_cpus others = doctor_cpus_less(&d->needs.online, &d->needs.workers);
     doctor_cpus_list(&d->needs.workers, workers);
     doctor_cpus_list(&others, rest);
-    doctor_advise(f,
-                  "add to the boot line: isolcpus=managed_irq,domain,%s nohz_full=%s rcu_nocbs=%s "
-                  "irqaffinity=%s",
+    doctor_advise(f, "add to the boot line:");
+    doctor_advise(f, "isolcpus=managed_irq,domain,%s nohz_full=%s rcu_nocbs=%s irqaffinity=%s",
                   workers, workers, workers, rest);
     doctor_advise(f, "on Debian: GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and "
                      "reboot");

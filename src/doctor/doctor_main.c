@@ -230,7 +230,7 @@ int doctor_main(int argc, char **argv, const struct c10m_app *const *apps)
         return undo_main(&d, &o);
     if (read_conf(&c, &p, &d.host, &o, apps) != 0)
         return 2;
-    doctor_needs_of(&d.needs, &p, c.cpu.exclusive, &d.host);
+    doctor_needs_of(&d.needs, &p, &c, &d.host);
     if (o.command == DOCTOR_FIX)
         return fix_main(&d, &o);
     if (o.command == DOCTOR_CHECK)
@@ -246,7 +246,7 @@ void doctor_serve_check(const struct conf *c, const struct server_params *p, str
     copy = *p;
     d = (struct doctor){.force = false};
     doctor_host_init(&d.host, "");
-    doctor_needs_of(&d.needs, &copy, c->cpu.exclusive, &d.host);
+    doctor_needs_of(&d.needs, &copy, c, &d.host);
     for (unsigned i = 0; i < doctor_n_rows; i++) {
         struct doctor_finding f;
         if (!doctor_rows[i].stops)

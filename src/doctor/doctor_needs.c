@@ -9,17 +9,25 @@
 
 static_assert((int)DOCTOR_NODES_MAX >= (int)EAL_NODES_MAX, "each node of EAL's list has a place");
 
+static void take_nic(struct doctor_needs *n, const struct port_params *port, const char *name,
+                     unsigned queues)
+{
+    if (driver_device(port->driver) != DEVICE_PCI || strncmp(port->device, "net_", 4) == 0 ||
+        n->n_nics == ARRAY_LEN(n->nics))
+        return;
+    struct doctor_nic *nic = &n->nics[n->n_nics++];
+    pci_address_full(port->device, nic->address);
+    nic->port = name;
+    nic->queues = queues;
+}
+
 static void take_nics(struct doctor_needs *n, const struct server_params *p)
 {
-    for (unsigned i = 0; i < p->n_ports; i++) {
-        const struct port_params *port = server_inner_port(&p->ports[i]);
-        if (driver_device(port->driver) != DEVICE_PCI || strncmp(port->device, "net_", 4) == 0)
-            continue;
-        struct doctor_nic *nic = &n->nics[n->n_nics++];
-        pci_address_full(port->device, nic->address);
-        nic->port = p->ports[i].port.name;
-        nic->queues = server_port_queues(p, i);
-    }
+    const struct port_params *port;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; (port = server_device(&p->ports[i], k)) != NULL; k++)
+            take_nic(n, port, p->ports[i].n_members != 0 ? port->name : p->ports[i].port.name,
+                     server_port_queues(p, i));
 }
 
 void doctor_needs_online(struct doctor_needs *n, const struct doctor_host *h)
@@ -54,11 +62,15 @@ static void take_connections(struct server_params *p, const struct doctor_host *
     server_fit_to(p, MAX(n, p->n_workers));
 }
 
-void doctor_needs_of(struct doctor_needs *n, struct server_params *p, bool exclusive,
+void doctor_needs_of(struct doctor_needs *n, struct server_params *p, const struct conf *c,
                      const struct doctor_host *h)
 {
     static struct eal_params eal;
-    *n = (struct doctor_needs){.params = p, .exclusive = exclusive};
+    *n = (struct doctor_needs){.params = p,
+                               .exclusive = c->cpu.exclusive,
+                               .user = c->control.user,
+                               .seccomp = c->control.seccomp != CONF_SECCOMP_OFF,
+                               .landlock = c->control.landlock};
     take_connections(p, h);
     take_cpus(n, p, h);
     take_nics(n, p);

@@ -52,7 +52,7 @@ static bool each_dpdk(void *arg, const char *prefix)
     return true;
 }
 
-// Servers of this user, by the locks that each takes at its start.
+// Servers by the locks that each takes at its start. Those of other users are seen by root only.
 static void look_servers(const struct doctor *d, struct doctor_finding *f)
 {
     struct err err;
@@ -62,6 +62,9 @@ static void look_servers(const struct doctor *d, struct doctor_finding *f)
             doctor_say(f, d->needs.exclusive ? DOCTOR_FAIL : DOCTOR_WARN, "%s", err.text);
     if (fd >= 0)
         close(fd);
+    for (unsigned i = 0; i < d->needs.params->n_workers && d->host.root[0] == '\0'; i++)
+        if (corelocks_look_others(d->needs.params->worker_cpu[i], &err) != 0)
+            doctor_say(f, DOCTOR_WARN, "%s", err.text);
 }
 
 DOCTOR_LOOK(cores_taken)

@@ -65,13 +65,26 @@ static void put_lines(FILE *to, const char *before, const char *lines)
     }
 }
 
+// put_change: the lines of a file that changes stand below its path.
+static void put_change(FILE *to, const char *text)
+{
+    static const char before[] = "         fix      ";
+    fputs(before, to);
+    for (; *text != '\0'; text++) {
+        fputc(*text, to);
+        if (*text == '\n')
+            fprintf(to, "%*s", (int)sizeof(before) - 1, "");
+    }
+    fputc('\n', to);
+}
+
 static void put_changes(FILE *to, const struct seen *s, unsigned most)
 {
     for (unsigned i = 0; i < s->changes.n && i < most; i++) {
         struct text text;
         text_init(&text, SHOWN_BYTES);
         doctor_change_print(&s->changes.at[i], s->changes.at[i].was, s->changes.at[i].want, &text);
-        fprintf(to, "         fix      %s\n", text_str(&text));
+        put_change(to, text_str(&text));
         text_free(&text);
     }
     if (s->changes.n > most)
@@ -220,8 +233,8 @@ void doctor_tell_text(void *arg, enum doctor_event event, const struct doctor_ch
     if (event == DOCTOR_MADE)
         return;
     if (event == DOCTOR_PAST) {
-        fprintf(out, "%s: %s: not restored: this system was booted since, which undid the change\n",
-                c->row, c->path);
+        fprintf(out, "%s: %s: dropped from the record: a reboot has undone this change\n", c->row,
+                c->path);
     } else if (event == DOCTOR_BEGINS) {
         text_init(&text, SHOWN_BYTES);
         doctor_change_print(c, from, to, &text);

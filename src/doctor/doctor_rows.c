@@ -97,6 +97,19 @@ const struct doctor_row doctor_rows[] = {
      "The control interfaces, the sockets and timers of the drivers and the agent's clients are "
      "open files. At the limit a client is refused, or a port cannot be opened.",
      false, LOOK(nofile)},
+    {"user", "whether the user of [control] user is there",
+     "A server that root started becomes this user before it reads the first byte from anybody. "
+     "With `auto` and without a user c10m it stays root, and so does whoever finds a fault in it.",
+     true, LOOK(user)},
+    {"capabilities", "rights of root that the drivers and hugepages of the configuration need",
+     "An interface, a mount or a socket that the kernel refuses is an error at the start. Without "
+     "root: port key attach = on with driver tap, and hugepage = none.",
+     false, LOOK(capabilities)},
+    {"confinement", "seccomp and Landlock, and AppArmor and SELinux",
+     "The filter of system calls ends a server that does what it never does, and Landlock keeps it "
+     "from files of others: both limit what a fault can do. Other modules of the kernel may refuse "
+     "what the server needs.",
+     false, LOOK(confinement)},
     {"cores-taken", "other DPDK programs, and other servers, on the workers' CPUs",
      "Two programs that poll on one CPU get half of it each, and packets wait for whole slices of "
      "the scheduler. How much was not measured.",

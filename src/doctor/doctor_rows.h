@@ -52,6 +52,11 @@ DOCTOR_LOOK(queues);
 DOCTOR_LOOK(memlock);
 DOCTOR_LOOK(nofile);
 
+// doctor_rights.c
+DOCTOR_LOOK(user);
+DOCTOR_LOOK(capabilities);
+DOCTOR_LOOK(confinement);
+
 // doctor_others.c
 DOCTOR_LOOK(cores_taken);
 DOCTOR_LOOK(device_taken);

@@ -89,10 +89,12 @@ struct load {
     uint8_t payload[LOAD_PAYLOAD_MAX + 8];
 };
 
-// load_mss: the MSS option of the client. load_wnd: the window field of its segments, except SYNs.
+// load_mss: the MSS option of the client, by the MTU of its port. load_wnd: the window field of its
+// segments, except SYNs.
 static inline uint16_t load_mss(const struct load *l)
 {
-    return l->v6 ? 1440 : 1460;
+    const uint32_t mtu = l->p.port->mtu != 0 ? l->p.port->mtu : (uint32_t)PORT_MTU_DEFAULT;
+    return (uint16_t)(mtu - TCP_BYTES - (l->v6 ? IP6_BYTES : IP4_BYTES));
 }
 
 static inline uint16_t load_wnd(const struct load *l)

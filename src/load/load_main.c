@@ -12,6 +12,7 @@
 #include "load/load_close_first.h"
 #include "load/load_corrupt.h"
 #include "load/load_port.h"
+#include "load/load_prof.h"
 #include "load/load_ring.h"
 #include "load/load_service.h"
 #include "load/load_sink.h"
@@ -74,6 +75,12 @@ static void snapshot(const struct load_run *r, struct core_stats *sum)
     stat_sum(sum, each, r->o.workers);
 }
 
+// Whether it is the phase in which requests are sent.
+static bool has_asked(const struct load_run *r, enum load_phase phase)
+{
+    return phase == (load_has_full(&r->o) ? LOAD_FULL : LOAD_ASK);
+}
+
 // Stores times and counters at the end of a phase that took `seconds`.
 static void note_phase(struct load_run *r, enum load_phase ended, enum load_phase next,
                        double seconds)
@@ -129,7 +136,7 @@ static void server_turns(const struct load_run *r)
     while (w->n_rx != 0 && ++n < LOCKSTEP_TURNS);
 }
 
-// Returns 0, or -1 if the next hop does not answer.
+// Returns 0, or -1 if the next hop does not answer, or if a profile cannot be written.
 static int drive(struct load_run *r, struct err *err)
 {
     const double hz = (double)rte_get_tsc_hz();
@@ -142,6 +149,7 @@ static int drive(struct load_run *r, struct err *err)
         const enum load_phase next = load_turn(r->load, (uint64_t)(now * 1e9));
         if (r->o.lockstep)
             server_turns(r);
+        load_prof_turn(r, now);
         if (unlikely(!load_ready(r->load))) {
             began = now;
             if (now >= HOP_SECONDS)
@@ -150,11 +158,12 @@ static int drive(struct load_run *r, struct err *err)
         }
         if (next != phase) {
             note_phase(r, phase, next, now - began);
+            if (has_asked(r, phase) && load_prof_memory(r, err) != 0)
+                return -1;
             began = now;
             phase = next;
         }
-        if (r->o.kind != LOAD_HOLD && now - began >= r->o.seconds &&
-            phase == (load_has_full(&r->o) ? LOAD_FULL : LOAD_ASK))
+        if (r->o.kind != LOAD_HOLD && now - began >= r->o.seconds && has_asked(r, phase))
             stop_asking(r, now - began);
         if ((uint64_t)now != second) {
             second = (uint64_t)now;
@@ -224,6 +233,8 @@ static void report(struct load_run *r)
 
 static void tear_down(struct load_run *r)
 {
+    struct err ignored;
+    load_prof_end(r, &ignored);
     if (r->server != NULL)
         server_stop_workers(r->server);
     load_free(r->load);
@@ -267,14 +278,18 @@ int load_main(int argc, char **argv, const struct c10m_app *const *apps)
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
     // A signal ends the run with its report, and all resources are freed.
     interrupt_catch();
-    const bool up = (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
+    const bool up = load_prof_open(&r, &err) == 0 &&
+                    (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
                                         : load_ring_set_up(&r, app, prefix, &err)) == 0;
-    if (up && drive(&r, &err) == 0) {
+    bool done = up && load_prof_begin(&r, &err) == 0 && drive(&r, &err) == 0;
+    if (done) {
         collect(&r);
         report(&r);
-    } else {
-        fprintf(stderr, "c10m load: %s\n", err.text);
+        done = load_prof_end(&r, &err) == 0;
+        r.result.ok &= done;
     }
+    if (!done)
+        fprintf(stderr, "c10m load: %s\n", err.text);
     tear_down(&r);
     return r.result.ok ? 0 : 1;
 }

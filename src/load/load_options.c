@@ -337,6 +337,21 @@ static bool parse_quiet(const char *text, struct load_options *o)
     return o->quiet = true;
 }
 
+static bool parse_cpuprofile(const char *text, struct load_options *o)
+{
+    return *(o->profiles[PROF_FILE_CPU] = text) != '\0';
+}
+
+static bool parse_memprofile(const char *text, struct load_options *o)
+{
+    return *(o->profiles[PROF_FILE_MEM] = text) != '\0';
+}
+
+static bool parse_trace(const char *text, struct load_options *o)
+{
+    return *(o->profiles[PROF_FILE_TRACE] = text) != '\0';
+}
+
 // Whether an option applies with a server in this process, or with one elsewhere.
 enum place { ANYWHERE, HERE, ELSEWHERE };
 
@@ -423,6 +438,12 @@ static const struct row {
      NULL, parse_lockstep},
     {"workers", "N", ON_ALL, HERE, "workers of the server, all on its CPU (default 1)", "1 to 8",
      parse_workers},
+    {"cpuprofile", "FILE", ON_ALL, HERE, "write a CPU profile of the whole run, for go tool pprof",
+     "a file", parse_cpuprofile},
+    {"memprofile", "FILE", ON_ALL, HERE,
+     "write a memory profile, before the connections are closed", "a file", parse_memprofile},
+    {"trace", "FILE", ON_ALL, HERE, "write an execution trace of the whole run, for go tool trace",
+     "a file", parse_trace},
     {"config", "FILE", ON_ALL, ELSEWHERE,
      "read the configuration with the client's [port]; also -c", "a file", parse_config},
     {"set", "S.KEY=V", ON_ALL, ELSEWHERE,

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "load/load.h"
 #include "mem/page_supply.h"
+#include "prof/prof_files.h"
 
 enum load_kind { LOAD_HOLD, LOAD_REQUEST, LOAD_STREAM, LOAD_RATE, LOAD_SYN, LOAD_UDP };
 
@@ -49,6 +50,7 @@ struct load_options {
     struct load_faults faults;
     bool v6;  // IPv6; with `config` the family of the server's address
     bool timestamps, close, json, quiet;
+    const char *profiles[PROF_FILE_KINDS];  // files; NULL: none
     // With --config; otherwise the server runs in the same process:
     const char *config;  // file of the configuration; NULL: none
     char *sets[LOAD_SETS_MAX];

@@ -8,7 +8,7 @@ enum {
     LOAD_PATTERN_CHARS = '~' - ' ' + 1,
     LOAD_PATTERN_LINE = 72,
     LOAD_PATTERN_BYTES = LOAD_PATTERN_CHARS * (LOAD_PATTERN_LINE + 2),
-    LOAD_PATTERN_MORE = PKT_ROOM,  // most bytes compared or sent at once
+    LOAD_PATTERN_MORE = PKT_JUMBO_ROOM,  // most bytes compared or sent at once
 };
 
 // load_pattern_fill: writes the first LOAD_PATTERN_BYTES + LOAD_PATTERN_MORE bytes of the stream.

@@ -7,6 +7,7 @@
 #include "drivers/port_table.h"
 #include "net/net.h"
 #include "server/server_conf.h"
+#include "server/server_memory.h"
 
 // The contents of the file. Strings of `params` point into `conf`.
 static struct {
@@ -43,7 +44,7 @@ static struct ip_addr next_hop(const struct net_config *n, const struct ip_addr 
 static const struct ip_addr *own_address(const struct load_options *o, const struct net_config *n)
 {
     for (unsigned i = 0; i < n->n_locals; i++)
-        if (ip_is_v4(&n->locals[i].addr) != o->v6)
+        if (ip_is_v4(&n->locals[i].addr) != o->v6 && !net_local_is_none(&n->locals[i]))
             return &n->locals[i].addr;
     return NULL;
 }
@@ -78,6 +79,9 @@ static int check_port(const struct load_options *o, struct err *err)
     const struct server_params *p = &own.params;
     if (p->n_ports != 1)
         return err_set(err, "--config %s: expected one [port], found %u", o->config, p->n_ports);
+    if (p->ports[0].n_members != 0)
+        return err_set(err, "port %s: a load generator has no bonds: name a member as the port",
+                       p->ports[0].port.name);
     const struct net_config *n = &p->ports[0].net;
     const struct port_params *wire = server_inner_port(&p->ports[0]);
     if (strcmp(wire->driver, "ring") == 0)
@@ -133,9 +137,11 @@ static int start_eal(struct load_run *r, const char *prefix, struct err *err)
 static int open_port(struct load_run *r, struct err *err)
 {
     struct server_port_params *pp = &own.params.ports[0];
-    r->pool = pkt_pool_create("load_client", own.params.packets, -1);
+    const bool jumbo = server_has_jumbo(&own.params);
+    const uint32_t n = jumbo ? own.params.jumbo_packets : own.params.packets;
+    r->pool = (jumbo ? pkt_pool_create_jumbo : pkt_pool_create)("load_client", n, -1);
     if (r->pool == NULL)
-        return err_set(err, "no memory for %u packets", own.params.packets);
+        return err_set(err, "no memory for %u packets", n);
     pp->port.queues = 1;
     pp->port.pools[0] = r->pool;
     if (driver_wraps(pp->port.driver))

@@ -14,6 +14,9 @@ struct load_run {
     struct port *port;
     struct load_counters shown;  // counters at the last line of progress
     struct load_result result;
+    struct prof_files profiles;
+    struct prof *prof;  // NULL: none is wanted
+    double prof_due_s;
 };
 
 // load_run_params: copies the options of the load into *p.

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/copy.h"
+
 enum {
     POOL_CACHE = 512,
     NAME_MAX_CHARS = 20,
-    ROOM = PKT_HEADROOM + PKT_ROOM,
 };
 
 // A ring for one producer and one consumer under the mempool's cache. The owner's alloc and free
@@ -50,11 +51,11 @@ static int populate(struct rte_mempool *mp, int socket)
 // does, so that each would take a page of 4 KiB. RTE_MEMPOOL_F_NO_IOVA_CONTIG is what lets them
 // cross. As a statement about the pool it is wrong, because a device's addresses are the virtual
 // ones: populate() clears it.
-static struct rte_mempool *create_dense(const char *name, unsigned n, int socket)
+static struct rte_mempool *create_dense(const char *name, unsigned n, unsigned bytes, int socket)
 {
-    struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = ROOM};
+    struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = (uint16_t)bytes};
     struct rte_mempool *mp =
-        rte_mempool_create_empty(name, n, sizeof(struct rte_mbuf) + ROOM, POOL_CACHE, sizeof(room),
+        rte_mempool_create_empty(name, n, sizeof(struct rte_mbuf) + bytes, POOL_CACHE, sizeof(room),
                                  socket, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
     if (mp == NULL)
         return NULL;
@@ -75,7 +76,7 @@ static struct rte_mempool *create_dense(const char *name, unsigned n, int socket
     return mp;
 }
 
-struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
+static struct pkt_pool *create(const char *name, unsigned count, unsigned room, int node)
 {
     if (strlen(name) > NAME_MAX_CHARS) {
         rte_errno = ENAMETOOLONG;
@@ -85,9 +86,43 @@ struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
     unsigned n = MAX(count, 2u * POOL_CACHE);
     const int socket = node < 0 ? SOCKET_ID_ANY : node;
     const bool dense = !rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA;
-    return (struct pkt_pool *)(dense ? create_dense(name, n, socket)
-                                     : rte_pktmbuf_pool_create_by_ops(name, n, POOL_CACHE, 0, ROOM,
-                                                                      socket, pool_ops));
+    const unsigned bytes = PKT_HEADROOM + room;
+    return (struct pkt_pool *)(dense ? create_dense(name, n, bytes, socket)
+                                     : rte_pktmbuf_pool_create_by_ops(name, n, POOL_CACHE, 0,
+                                                                      (uint16_t)bytes, socket,
+                                                                      pool_ops));
+}
+
+struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node)
+{
+    return create(name, count, PKT_ROOM, node);
+}
+
+struct pkt_pool *pkt_pool_create_jumbo(const char *name, unsigned count, int node)
+{
+    return create(name, count, PKT_JUMBO_ROOM, node);
+}
+
+void pkt_copy(struct pkt *to, const struct pkt *from)
+{
+    uint8_t *at = pkt_data(to);
+    for (const struct rte_mbuf *m = &from->m; m != NULL; m = m->next) {
+        copy_bytes(at, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
+        at += m->data_len;
+    }
+    pkt_set_len(to, pkt_total_len(from));
+}
+
+struct pkt *pkt_gather(struct pkt_pool *pool, struct pkt *p)
+{
+    struct pkt *one;
+    if (!pkt_is_chain(p) || pkt_total_len(p) > pkt_pool_room(pool) ||
+        !pkt_alloc_bulk(pool, &one, 1))
+        return p;
+    pkt_copy(one, p);
+    one->m.ol_flags = p->m.ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+    pkt_free(p);
+    return one;
 }
 
 void pkt_pool_destroy(struct pkt_pool *pool)

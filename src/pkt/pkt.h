@@ -4,6 +4,7 @@
 #pragma once
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -17,8 +18,9 @@ struct pkt_pool {
 
 enum {
     PKT_HEADROOM = RTE_PKTMBUF_HEADROOM,
-    PKT_ROOM = 2048,     // bytes of a frame in one buffer
-    PKT_CHAIN_MAX = 33,  // buffers of one packet: 64 KiB and headers
+    PKT_ROOM = 2048,        // bytes of a frame in one buffer
+    PKT_JUMBO_ROOM = 9216,  // the same in a packet of a pool for jumbo frames
+    PKT_CHAIN_MAX = 33,     // buffers of one packet: 64 KiB and headers
 };
 
 static inline uint8_t *pkt_data(const struct pkt *p)
@@ -55,7 +57,7 @@ static inline uint32_t pkt_room(const struct pkt *p)
     return (uint32_t)p->m.buf_len - p->m.data_off;
 }
 
-// pkt_set_len: makes p one buffer with len bytes of data, len <= PKT_ROOM.
+// pkt_set_len: makes p one buffer with len bytes of data, at most the room of its pool.
 static inline void pkt_set_len(struct pkt *p, uint32_t len)
 {
     p->m.data_len = (uint16_t)len;
@@ -200,6 +202,44 @@ static inline void pkt_chain(struct pkt **pkts, unsigned n)
     pkts[0]->m.pkt_len = total;
 }
 
+// The tag of a VLAN (IEEE 802.1Q 9.3): a type, and 16 bits with priority and VLAN identifier,
+// before the type of the frame.
+enum {
+    PKT_TAG_BYTES = 4,
+    PKT_TAG_TYPE_AT = 12,
+    PKT_TAG_TYPE = 0x8100,
+    PKT_TAG_TYPE_OUTER = 0x88a8,  // of a provider, before the tag of a customer (QinQ)
+    PKT_TAG_VID_MASK = 0xfff,
+    PKT_TAG_FRAME_BYTES = PKT_TAG_TYPE_AT + PKT_TAG_BYTES + 2,  // with the type behind the tag
+};
+
+// pkt_tag: puts a tag before the type of a frame of ours, in the headroom.
+static inline void pkt_tag(struct pkt *p, uint16_t tci)
+{
+    const uint32_t word = __builtin_bswap32((uint32_t)PKT_TAG_TYPE << 16 | tci);
+    uint8_t *to = pkt_data(p) - PKT_TAG_BYTES;
+    memmove(to, to + PKT_TAG_BYTES, PKT_TAG_TYPE_AT);
+    memcpy(to + PKT_TAG_TYPE_AT, &word, sizeof(word));
+    p->m.data_off = (uint16_t)(p->m.data_off - PKT_TAG_BYTES);
+    p->m.data_len = (uint16_t)(p->m.data_len + PKT_TAG_BYTES);
+    p->m.pkt_len += PKT_TAG_BYTES;
+    if (p->m.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK)
+        p->m.l2_len = (p->m.l2_len + PKT_TAG_BYTES) & 0x7f;
+}
+
+// pkt_untag: takes the tag out of a frame that has one, of at least PKT_TAG_FRAME_BYTES in its
+// first buffer.
+static inline void pkt_untag(struct pkt *p)
+{
+    uint8_t *from = pkt_data(p);
+    memmove(from + PKT_TAG_BYTES, from, PKT_TAG_TYPE_AT);
+    p->m.data_off = (uint16_t)(p->m.data_off + PKT_TAG_BYTES);
+    p->m.data_len = (uint16_t)(p->m.data_len - PKT_TAG_BYTES);
+    p->m.pkt_len -= PKT_TAG_BYTES;
+    if (p->m.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK)
+        p->m.l2_len = (p->m.l2_len - PKT_TAG_BYTES) & 0x7f;
+}
+
 // pkt_attach: gives p, which was just allocated, the len bytes at buf as its data. When p is freed,
 // that thread calls freed(buf, arg). shared: 64 aligned bytes of the caller that live as long. Such
 // a packet is never sent.
@@ -234,6 +274,25 @@ static inline void pkt_turn_round(struct pkt *p)
 // memory. NULL: rte_errno says why. Control thread. Only EAL threads have the cache; other threads
 // access the ring behind it each time.
 struct pkt_pool *pkt_pool_create(const char *name, unsigned count, int node);
+
+// pkt_pool_create_jumbo: the same with packets of PKT_JUMBO_ROOM bytes.
+struct pkt_pool *pkt_pool_create_jumbo(const char *name, unsigned count, int node);
+
+// pkt_pool_room: bytes of a frame in one packet of the pool.
+static inline uint32_t pkt_pool_room(const struct pkt_pool *pool)
+{
+    return (uint32_t)rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)&pool->mp) -
+           PKT_HEADROOM;
+}
+
+// pkt_copy: copies the data of `from`, a chain or not, into `to`, which has room for it and becomes
+// one buffer. Flags are not copied. `from` is only read.
+void pkt_copy(struct pkt *to, const struct pkt *from);
+
+// pkt_gather: makes a received chain one packet of the pool, with the port's verdicts, and frees
+// the chain. Returns p itself if it is no chain, if it does not fit in one packet, or if the pool
+// is empty.
+struct pkt *pkt_gather(struct pkt_pool *pool, struct pkt *p);
 
 // pkt_pool_destroy: frees the pool, of which no packet is in use. NULL: does nothing.
 void pkt_pool_destroy(struct pkt_pool *pool);

@@ -22,15 +22,20 @@ enum port_cap {
     // With PORT_RX_L4_CKSUM: a packet from a sender on the same host that left its TCP or UDP
     // checksum to a later port counts as GOOD, whatever the field holds
     PORT_RX_L4_LEFT = 1 << 8,
+    PORT_RSS_TAGGED = 1 << 9,  // with PORT_RSS: spreads a tagged packet as the one in it
 };
 
 enum {
     PORTS_MAX = 16,
     PORT_NAME_BYTES = 32,
     PORT_QUEUES_MAX = 16,
+    PORT_MEMBERS_MAX = 8,  // of a port over several ports
     PORT_MTU_DEFAULT = 1500,
-    PORT_MTU_MIN = 68,             // RFC 791: every link must carry it unfragmented
-    PORT_MTU_MAX = PKT_ROOM - 14,  // one frame in one packet
+    PORT_MTU_MIN = 68,  // RFC 791: every link must carry it unfragmented
+    // A larger MTU needs jumbo packets (PKT_JUMBO_ROOM). A frame of this size, with VLAN tags and
+    // what the kernel puts in front of it, has room in PKT_ROOM bytes.
+    PORT_MTU_SMALL = 1900,
+    PORT_MTU_MAX = 9000,
 };
 
 // port_stats: totals since open, as the device counts them. Control thread.
@@ -87,14 +92,17 @@ enum port_link_reason {
     PORT_LINK_GONE,        // the interface or the device was removed
     PORT_LINK_REPLACED,    // and another interface has its name now, to which the port is not bound
     PORT_LINK_UNKNOWN,     // the device does not tell
+    PORT_LINK_NO_PARTNER,  // of a port over several ports: the other end has not agreed yet (LACP)
 };
 
 // port_link: the state of the link. `reason` counts where it is not up. speed_mbps 0: unknown, or
-// none.
+// none. moves: how often the port went on by another device, so that switches have to learn its
+// address anew.
 struct port_link {
     bool up, full_duplex;
     uint8_t reason;  // enum port_link_reason
     uint32_t speed_mbps;
+    uint32_t moves;
 };
 
 enum { PORT_XSTAT_NAME_BYTES = 64 };
@@ -137,6 +145,28 @@ struct port_replug {
     int (*attach)(struct port *p, const struct port_params *params, struct err *err);
 };
 
+// port_member: of a port over several ports. up: it has a link, or does not tell. usable: it is up,
+// and with LACP the partner agreed. active: what is sent goes to it, or to others that are active.
+// state: a word for files; why: words for the log, why it is not usable.
+struct port_member {
+    struct port *port;
+    struct port_link link;
+    bool up, usable, active;
+    const char *state, *why;
+    uint64_t changes;  // times that it became usable, or was no longer
+};
+
+// port_group: of a port over several ports. Control thread.
+struct port_group {
+    // look: takes the links of the members as of now, and decides which are used. now_ns: of any
+    // clock that goes on. To be called every 100 ms.
+    void (*look)(struct port *p, uint64_t now_ns);
+    // member: false: there is no member m.
+    bool (*member)(struct port *p, unsigned m, struct port_member *out);
+    // describe: adds `name value` lines about member m.
+    void (*describe)(struct port *p, unsigned m, struct text *out);
+};
+
 // port_ops: the worker that owns queue q calls rx_burst and tx_burst. The control thread calls the
 // others before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
@@ -152,6 +182,7 @@ struct port_ops {
     void (*close)(struct port *p);
     const struct port_view *view;      // NULL: no further queries
     const struct port_replug *replug;  // NULL: without its device the port is dead
+    const struct port_group *group;    // NULL: the port is not over several ports
 };
 
 struct port {
@@ -162,6 +193,7 @@ struct port {
     uint32_t caps;  // enum port_cap
     struct mac_addr mac;
     uint16_t mtu;          // bytes of an IP packet
+    uint16_t vlan;         // VLAN whose tag frames have on the wire; 0: none
     uint16_t queues;       // may be fewer than requested
     uint16_t rss_entries;  // with PORT_RSS: entries of its table, a power of two
     uint16_t rss_kinds;  // with PORT_RSS: a bit for each kind below PORT_RSS_KINDS that it spreads
@@ -191,10 +223,12 @@ struct port_params {
     int node;                   // NUMA node for rings, -1: any
     // RSS key of TOEPLITZ_KEY_BYTES_MAX bytes; NULL: the specification's
     const uint8_t *rss_key;
-    struct pkt_pool *pools[PORT_QUEUES_MAX];  // by queue: the pool of its worker
-    bool has_host;                            // tap: assign host_v4 to the kernel side
-    uint32_t host_v4;                         // host order
-    uint8_t host_prefix;                      // bits, 1..32
+    // By queue: the pool of its worker; of jumbo packets with an MTU above PORT_MTU_SMALL.
+    struct pkt_pool *pools[PORT_QUEUES_MAX];
+    bool attach;          // tap: the interface exists already (drivers/tap_attached.h)
+    bool has_host;        // tap: assign host_v4 to the kernel side
+    uint32_t host_v4;     // host order
+    uint8_t host_prefix;  // bits, 1..32
     struct ip_addr host6;
     uint8_t host6_prefix;  // bits, 1..128; 0: no IPv6 address
     // fault:
@@ -204,4 +238,17 @@ struct port_params {
     uint32_t loss_ppm, reorder_ppm, duplicate_ppm, corrupt_ppm;  // each direction; 0..1,000,000
     uint32_t delay_ms;                                           // each direction; 0..10,000
     const uint64_t *now_us;                                      // clock of delays; NULL: the TSC
+    // vlan:
+    struct port *parent;  // of vlan_trunk_open(); NULL in a check
+    uint16_t vlan;
+    // the VLANs of the ports whose parent this one is
+    unsigned n_vlans;
+    uint16_t vlans[PORTS_MAX];
+    // bond: the ports that it is over, with queues and pools of this one; it sets their MAC address
+    const struct port_params *members;
+    unsigned n_members;
+    bool lacp;          // else active-backup
+    bool lacp_fast;     // partners are asked for a LACPDU each second, else each 30 s
+    int primary;        // active-backup: the member that is used whenever it has a link; -1: none
+    uint8_t bond_hash;  // enum bond_hash
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top_core.c: the view of one core: stages as bars, reasons of drops, queues.
+// top_core.c: the view of one core: stages as bars, reasons of drops, queues, pools.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "top/top_drops.h"
 #include "top/top_view.h"
 
-enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40 };
+enum { FIRST = TOP_HEAD_ROWS - 2, STAGES_AT = FIRST + 4, LEFT_MIN = 40, POOLS_MAX = 16 };
 
 // Three lines: the state of the worker and its figures.
 static void draw_about(struct top_grid *g, const struct top_row *row)
@@ -89,12 +89,38 @@ static void draw_queues(struct top_grid *g, const struct top_row *row, unsigned 
                 top_short(value, (double)q->pairs[i].value));
 }
 
+// draw_pools: the highest use of each pool since the start, in columns [0, end), the fullest first.
+static void draw_pools(struct top_grid *g, const struct top_row *row, unsigned y, unsigned end)
+{
+    struct top_pool pools[POOLS_MAX];
+    const unsigned n = top_fullest(&row->now->pools, "_used_high", pools, POOLS_MAX);
+    const unsigned last = g->rows > TOP_FOOT_ROWS ? g->rows - TOP_FOOT_ROWS : 0;
+    unsigned x = 0;
+    if (n == 0 || y + 1 >= last)
+        return;
+    top_paint(g, y, 0, end, TOP_HEAD);
+    top_put(g, y++, 0, TOP_HEAD, "pools, highest use");
+    for (unsigned i = 0; i < n && y < last; i++) {
+        char text[TOP_NAME_BYTES + 16];
+        const int len =
+            snprintf(text, sizeof(text), "%s %.1f%%", pools[i].name, 100 * pools[i].share);
+        if (x != 0 && x + 2 + (unsigned)len > end) {
+            x = 0;
+            y++;
+        }
+        if (y < last)
+            x = top_put(g, y, x == 0 ? 0 : x + 2, TOP_PLAIN, "%s", text);
+    }
+}
+
 void top_draw_core(struct top_grid *g, const struct top_figures *f, const struct top_row *row)
 {
     const bool beside = g->cols >= LEFT_MIN + TOP_DROP_COLS;
     const unsigned x = beside ? g->cols - TOP_DROP_COLS : 0;
     draw_about(g, row);
     unsigned y = draw_stages(g, row, beside ? x - 2 : g->cols);
+    if (beside)
+        draw_pools(g, row, y, x - 2);
     y = draw_drops(g, row, f->seconds, beside ? STAGES_AT : y, x,
                    row->now->queues.present ? STAGE_COUNT / 2 : STAGE_COUNT);
     draw_queues(g, row, y, x);

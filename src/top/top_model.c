@@ -185,8 +185,10 @@ static void total_latency(struct top_figures *f)
     f->total.fig[TOP_p99_9] = top_latency_ns(now, before, f->n_rows, 0.999);
 }
 
-// Sets *pool to the pool whose size is in pair p. False if p is not a size, or if the size is 0.
-static bool pool_of(const struct top_list *pools, const struct top_pair *p, struct top_pool *pool)
+// Sets *pool to the pool whose size is in pair p, and its share that the line `figure` says. False
+// if p is not a size, or if the size is 0.
+static bool pool_of(const struct top_list *pools, const struct top_pair *p, const char *figure,
+                    struct top_pool *pool)
 {
     static const char tail[] = "_size";
     char used[TOP_NAME_BYTES + 16];
@@ -194,17 +196,18 @@ static bool pool_of(const struct top_list *pools, const struct top_pair *p, stru
     if (n <= t || strcmp(p->name + n - t, tail) != 0 || p->value == 0)
         return false;
     snprintf(pool->name, sizeof(pool->name), "%.*s", (int)(n - t), p->name);
-    snprintf(used, sizeof(used), "%s_used_now", pool->name);
+    snprintf(used, sizeof(used), "%s%s", pool->name, figure);
     pool->share = (double)top_list_get(pools, used) / (double)p->value;
     return true;
 }
 
-unsigned top_fullest(const struct top_list *pools, struct top_pool *fullest, unsigned max)
+unsigned top_fullest(const struct top_list *pools, const char *figure, struct top_pool *fullest,
+                     unsigned max)
 {
     unsigned n = 0;
     struct top_pool pool;
     for (unsigned i = 0; i < pools->n; i++) {
-        if (!pool_of(pools, &pools->pairs[i], &pool))
+        if (!pool_of(pools, &pools->pairs[i], figure, &pool))
             continue;
         unsigned at = n;
         while (at > 0 && fullest[at - 1].share < pool.share)

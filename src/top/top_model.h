@@ -71,7 +71,7 @@ extern const struct top_column_info top_columns[TOP_COLUMNS];
 struct top_core {
     char name[TOP_CORE_BYTES], state[TOP_STATE_BYTES];  // state "-": unknown
     char stalled[TOP_STALLED_BYTES];  // "stalled for N ms in stage S of application A", or ""
-    struct top_list status, counters, drops, cycles, latency, queues;
+    struct top_list status, counters, drops, cycles, latency, queues, pools;
 };
 
 // top_verdict: a line of `verdict`: its severity (alarm, warning or note) and its sentence.
@@ -160,13 +160,14 @@ void top_sort(struct top_figures *f, enum top_column by, bool reverse);
 double top_latency_ns(const struct top_list *const *now, const struct top_list *const *before,
                       unsigned n, double quantile);
 
-// top_fullest: selects from mem/pools up to `max` pools with the highest share in use, in
-// descending order. Returns how many.
+// top_fullest: selects from mem/pools or cores/N/pools up to `max` pools with the highest share, in
+// descending order. figure: of what: "_used_now" or "_used_high". Returns how many.
 struct top_pool {
     char name[TOP_NAME_BYTES];
     double share;
 };
-unsigned top_fullest(const struct top_list *pools, struct top_pool *fullest, unsigned max);
+unsigned top_fullest(const struct top_list *pools, const char *figure, struct top_pool *fullest,
+                     unsigned max);
 
 // top_stages: the cycles of each stage of the loop (stat_stage_names) in the time of a row. Returns
 // their sum.

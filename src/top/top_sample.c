@@ -56,7 +56,8 @@ static int read_core(struct top_source *s, struct top_core *c, struct text *text
         const char *file;
         struct top_list *list;
     } files[] = {{"state", &c->status},  {"counters", &c->counters}, {"drops", &c->drops},
-                 {"cycles", &c->cycles}, {"latency", &c->latency},   {"queues", &c->queues}};
+                 {"cycles", &c->cycles}, {"latency", &c->latency},   {"queues", &c->queues},
+                 {"pools", &c->pools}};
     for (unsigned i = 0; i < ARRAY_LEN(files); i++) {
         snprintf(path, sizeof(path), "cores/%s/%s", c->name, files[i].file);
         const int rc = read_list(s, path, text, files[i].list);
@@ -304,8 +305,8 @@ void top_sample_free(struct top_sample *sample)
 {
     for (unsigned i = 0; i < sample->room; i++) {
         struct top_core *c = &sample->cores[i];
-        struct top_list *lists[] = {&c->status, &c->counters, &c->drops,
-                                    &c->cycles, &c->latency,  &c->queues};
+        struct top_list *lists[] = {&c->status,  &c->counters, &c->drops, &c->cycles,
+                                    &c->latency, &c->queues,   &c->pools};
         for (unsigned k = 0; k < ARRAY_LEN(lists); k++)
             top_list_free(lists[k]);
     }

@@ -125,7 +125,7 @@ static void draw_memory(struct top_grid *g, const struct top_figures *f)
         at = draw_bytes(g, top_put(g, 4, at, TOP_PLAIN, ", "), (double)page);
         at = top_put(g, 4, at, TOP_PLAIN, " pages");
     }
-    const unsigned n = top_fullest(&f->now->pools, fullest, ARRAY_LEN(fullest));
+    const unsigned n = top_fullest(&f->now->pools, "_used_now", fullest, ARRAY_LEN(fullest));
     for (unsigned i = 0; i < n; i++) {
         at = top_put(g, 4, at, TOP_PLAIN, i == 0 ? "   fullest: " : ", ");
         at = top_put(g, 4, at, fullest[i].share >= 0.9 ? TOP_ALARM : TOP_PLAIN, "%s %.*f%%",

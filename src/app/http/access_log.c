@@ -153,14 +153,10 @@ struct http_log *http_log_open(const char *path, bool combined, char *err, size_
     return NULL;
 }
 
-// Opens the path again if it is missing or another file. Checks at most once a second.
-static void follow_rotation(struct http_log *log)
+// Opens the path again if it is missing or another file.
+static void reopen(struct http_log *log)
 {
     struct stat there, ours;
-    time_t now_s = time(NULL);
-    if (now_s == log->looked_s)
-        return;
-    log->looked_s = now_s;
     if (stat(log->path, &there) == 0 && fstat(log->fd, &ours) == 0 && there.st_dev == ours.st_dev &&
         there.st_ino == ours.st_ino)
         return;
@@ -169,6 +165,15 @@ static void follow_rotation(struct http_log *log)
         return;  // continue with the old file
     close(log->fd);
     log->fd = fd;
+}
+
+// Checks at most once a second.
+static void follow_rotation(struct http_log *log)
+{
+    const time_t now_s = time(NULL);
+    if (now_s != log->looked_s)
+        reopen(log);
+    log->looked_s = now_s;
 }
 
 static unsigned flush(struct http_log *log)
@@ -191,8 +196,12 @@ static unsigned flush(struct http_log *log)
 
 unsigned http_log_put(struct http_log *log, const void *record, size_t len)
 {
-    (void)len;
     unsigned lost = 0;
+    if (record == NULL && len == C10M_LOG_REOPEN) {
+        lost = flush(log);  // what was written before the signal belongs to the old file
+        reopen(log);
+        return lost;
+    }
     if (record == NULL || log->n + HTTP_LOG_LINE_MAX > BUFFER_BYTES) {
         follow_rotation(log);
         lost = flush(log);

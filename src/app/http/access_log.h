@@ -51,6 +51,6 @@ struct http_log *http_log_open(const char *path, bool combined, char *err, size_
 // http_log_close: writes the rest of the buffer, closes the file and frees log. NULL is allowed.
 void http_log_close(struct http_log *log);
 // http_log_put: adds a record of `len` bytes to the buffer. record NULL: writes the buffer to the
-// file; if another file is at its path (log rotation), opens that one first. Returns how many lines
-// were lost because a write failed.
+// file; if another file is at its path (log rotation), opens that one first; len C10M_LOG_REOPEN:
+// afterwards, at once. Returns how many lines were lost because a write failed.
 unsigned http_log_put(struct http_log *log, const void *record, size_t len);

@@ -28,9 +28,10 @@ enum http_conn_flag {
     HTTP_CUT = 1 << 5,        // discard the bytes received after this request
     HTTP_RESTED = 1 << 6,     // was idle for answered_ms; the deadline is for the remaining time
     HTTP_DRAINED = 1 << 7,    // the service is draining: no request after this response
-    HTTP_BEHIND = 1 << 10,    // `held` counts bytes after a request being answered, not of a head
+    HTTP_BEHIND = 1 << 8,     // `held` counts bytes after a request being answered, not of a head
     HTTP_PROXIED = 1 << 9,    // the client's address is that of a PROXY header (clients.h)
-    HTTP_PLACE_1 = 1 << 8,    // the connection uses the site in place 1 (sites.h)
+    // Bits 10 to 15: the places of the sites that the connection uses (sites.h): of its present or
+    // next response, and of responses before it whose data is still queued. Mostly the same.
 };
 
 struct http_conn {
@@ -59,10 +60,16 @@ struct http_conn {
 static_assert(sizeof(struct http_conn) <= C10M_STATE_BYTES,
               "a second cache line for each connection would cost 64 bytes");
 
-// http_place_of, http_site_of: the place of the site that the connection uses, and the site.
+// http_place_of, http_site_of: the place of the site of the present or next response, and the site.
+// http_before_of: the place of the responses before it.
 static inline unsigned http_place_of(const struct http_conn *st)
 {
-    return (st->flags & HTTP_PLACE_1) / HTTP_PLACE_1;
+    return (unsigned)st->flags >> HTTP_PLACE_BIT & HTTP_PLACE_MASK;
+}
+
+static inline unsigned http_before_of(const struct http_conn *st)
+{
+    return (unsigned)st->flags >> HTTP_BEFORE_BIT & HTTP_PLACE_MASK;
 }
 
 static inline const struct http_site *http_site_of(const struct http_conn *st,

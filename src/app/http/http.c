@@ -17,6 +17,7 @@
 #include "app/http/conn.h"
 #include "app/http/fields.h"
 #include "app/http/show.h"
+#include "c10m/trace.h"
 
 // After the last response, received bytes are discarded for this time, so that no RST arrives
 // before the response (RFC 9112 section 9.6).
@@ -174,6 +175,7 @@ count_other_answer(struct c10m_conn *c, const struct http_conn *st, const struct
 static inline void count_answer(struct c10m_conn *c, const struct http_conn *st,
                                 const struct http_service *s, const struct http_reply *r)
 {
+    c10m_request_end(c);
     if (__builtin_expect(st->kind != HTTP_WHOLE || r->status != 200, 0)) {
         count_other_answer(c, st, s);
         return;
@@ -426,15 +428,68 @@ static bool is_for_all(const struct http_reply *reply, const struct http_request
            ((reply->gzip | reply->br) == 0 || !(r->flags & HTTP_ENCODING));
 }
 
-// The served site has changed: the connection changes to it if no data of the old site is queued.
-static __attribute__((noinline)) void change_site(struct c10m_conn *c, struct http_conn *st,
-                                                  struct http_service *s)
+// uses_reply: whether the connection sends, or has chosen, a response of its site.
+static bool uses_reply(const struct http_conn *st)
 {
-    if (c10m_send_queued(c) != 0)
-        return;
-    http_sites_let_go(&s->sites, c10m_worker(c), http_place_of(st));
-    st->flags ^= HTTP_PLACE_1;
-    http_sites_hold(&s->sites, c10m_worker(c), http_place_of(st));
+    return st->phase == HTTP_READING || st->phase == HTTP_SENDING;
+}
+
+// The connection stops using the site of earlier responses when they are acknowledged, and then
+// changes to the served site. For a request it changes before that, and uses two sites; never
+// three.
+static __attribute__((noinline)) void change_site(struct c10m_conn *c, struct http_conn *st,
+                                                  struct http_service *s, bool for_request)
+{
+    const unsigned worker = c10m_worker(c), now = http_sites_now(&s->sites);
+    const bool queued = c10m_send_queued(c) != 0;
+    unsigned place = http_place_of(st), before = http_before_of(st);
+    if (before != place && !queued) {
+        http_sites_let_go(&s->sites, worker, before);
+        before = place;
+    }
+    if (place != now && before == place && !uses_reply(st) && (for_request || !queued)) {
+        http_sites_hold(&s->sites, worker, now);
+        if (!queued)
+            http_sites_let_go(&s->sites, worker, place);
+        before = queued ? place : now;
+        place = now;
+    }
+    st->flags = (uint16_t)((st->flags & ~HTTP_BOTH_MASK) | place << HTTP_PLACE_BIT |
+                           before << HTTP_BEFORE_BIT);
+}
+
+// change_site() before a request. If the connection still sends from two earlier sites, the
+// response is the last one: the next request, on another connection, gets the served site.
+static __attribute__((noinline)) void change_site_for(struct c10m_conn *c, struct http_conn *st,
+                                                      struct http_service *s)
+{
+    change_site(c, st, s, true);
+    if (http_place_of(st) != http_sites_now(&s->sites))
+        st->flags |= HTTP_LAST;
+}
+
+static bool has_old_site(const struct http_conn *st, const struct http_service *s)
+{
+    return (st->flags & HTTP_BOTH_MASK) != http_sites_both(&s->sites);
+}
+
+// is_late: whether the request may have waited too long to be worth an answer.
+static bool is_late(const struct c10m_conn *c, const struct http_service *s)
+{
+    return s->params.max_wait_ms != 0 && c10m_waited_us(c) / 1000 >= s->params.max_wait_ms;
+}
+
+// refuse_late: 503 with Retry-After; the connection stays open, unless content follows.
+static __attribute__((noinline)) void refuse_late(struct c10m_conn *c, struct http_conn *st,
+                                                  struct http_service *s,
+                                                  const struct http_host *host,
+                                                  struct http_text head, uint64_t now_us)
+{
+    count(c, s, HTTP_N_WAITED, 1);
+    if (st->request.flags & HTTP_BODY)
+        refuse(c, st, s, host, 503, head, now_us);
+    else
+        respond_status(c, st, s, host, 503, head, now_us);
 }
 
 static void answer(struct c10m_conn *c, struct http_conn *st, struct http_service *s,
@@ -442,13 +497,14 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
 {
     const struct http_request *r = &st->request;
     count(c, s, HTTP_N_REQUESTS, 1);
-    if (__builtin_expect(http_place_of(st) != http_sites_now(&s->sites), 0))
-        change_site(c, st, s);
+    c10m_request_begin(c);
+    if (__builtin_expect(has_old_site(st, s), 0))
+        change_site_for(c, st, s);
     const struct http_site *site = http_site_of(st, s);
     const struct http_host *host = &site->hosts[0];
     if (__builtin_expect(site->n_hosts > 1, 0))
         host = http_site_host(site, r, head.s);
-    unsigned flags = st->flags & (HTTP_PLACE_1 | HTTP_PROXIED);
+    unsigned flags = st->flags & (HTTP_BOTH_MASK | HTTP_PROXIED | HTTP_LAST);
     if (__builtin_expect(r->flags & (HTTP_MINOR_0 | HTTP_CLOSE), 0))
         flags |=
             (http_keep_alive(r) ? 0 : HTTP_LAST) | (r->flags & HTTP_MINOR_0 ? HTTP_KEEP_1_0 : 0);
@@ -457,6 +513,10 @@ static void answer(struct c10m_conn *c, struct http_conn *st, struct http_servic
     if (c10m_draining(c))
         flags |= HTTP_LAST;
     st->flags = (uint16_t)flags;
+    if (__builtin_expect(is_late(c, s), 0)) {
+        refuse_late(c, st, s, host, head, now_us);
+        return;
+    }
     if (__builtin_expect(r->method <= HTTP_HEAD && !(r->flags & HTTP_LESS_COMMON), 1)) {
         uint32_t reply = http_site_find(site, host, head.s + r->target_off, r->target_bytes);
         if (__builtin_expect(reply != HTTP_REPLY_NONE && is_for_all(&site->replies[reply], r), 1)) {
@@ -607,10 +667,9 @@ static void http_open(struct c10m_conn *c)
 {
     struct http_conn *st = c10m_state(c);
     struct http_service *s = service_of(c);
-    const unsigned place = http_sites_now(&s->sites);
-    st->flags = place != 0 ? HTTP_PLACE_1 : 0;
+    st->flags = (uint16_t)http_sites_both(&s->sites);
     st->phase = s->proxied ? HTTP_PREFACE : HTTP_NEW;
-    http_sites_hold(&s->sites, c10m_worker(c), place);
+    http_sites_hold(&s->sites, c10m_worker(c), http_place_of(st));
     set_deadline(c, st, c10m_now_us(c), s->params.header_timeout_ms);
 }
 
@@ -761,6 +820,8 @@ static void http_timer(struct c10m_conn *c)
     struct http_service *s = service_of(c);
     uint64_t now_us = c10m_now_us(c);
     st->timer_us = 0;
+    if (has_old_site(st, s))
+        change_site(c, st, s, false);
     if (!takes_enough(c, st, s, now_us))
         reset(c, s);
     else if (now_us >= st->deadline_us)
@@ -780,6 +841,19 @@ static void http_drain(struct c10m_conn *c)
         st->flags |= HTTP_DRAINED;
 }
 
+// A site was replaced, or its connections are to be reset.
+static void http_shown(struct c10m_conn *c)
+{
+    struct http_conn *st = c10m_state(c);
+    struct http_service *s = service_of(c);
+    change_site(c, st, s, false);
+    if (!http_sites_expels(&s->sites, http_place_of(st)) &&
+        !http_sites_expels(&s->sites, http_before_of(st)))
+        return;
+    count(c, s, HTTP_N_EXPELLED, 1);
+    c10m_abort(c);
+}
+
 static void http_close(struct c10m_conn *c, enum c10m_close why)
 {
     struct http_conn *st = c10m_state(c);
@@ -788,12 +862,23 @@ static void http_close(struct c10m_conn *c, enum c10m_close why)
     give_hold(c, st, s);
     give_queued(c, st, s);
     http_sites_let_go(&s->sites, c10m_worker(c), http_place_of(st));
+    if (http_before_of(st) != http_place_of(st))
+        http_sites_let_go(&s->sites, c10m_worker(c), http_before_of(st));
     if (st->flags & HTTP_PROXIED)
         http_clients_remove(&s->clients, c10m_worker(c), c10m_handle(c));
 }
 
+static const struct c10m_reload reload = {
+    .read = http_reload_read,
+    .show = http_reload_show,
+    .shown = http_shown,
+    .unused = http_reload_unused,
+    .release = http_reload_release,
+};
+
 const struct c10m_app app_http = {
     .name = "http",
+    .marks_requests = true,
     .init = http_init,
     .fini = http_fini,
     .open = http_open,
@@ -805,5 +890,6 @@ const struct c10m_app app_http = {
     .close = http_close,
     .log = http_log,
     .drain = http_drain,
+    .reload = &reload,
     .tree = http_tree,
 };

@@ -19,6 +19,8 @@
     X(HTTP_N_REFUSED, "requests_refused", "malformed requests, including request smuggling: 400")  \
     X(HTTP_N_NO_HOLD, "holds_empty",                                                               \
       "requests answered 503 because holds_max requests were being answered")                      \
+    X(HTTP_N_WAITED, "waits_too_long",                                                             \
+      "requests answered 503 because they may have waited longer than max_wait_ms")                \
     X(HTTP_N_NOT_HELD, "heads_not_held",                                                           \
       "requests refused because header_bytes_held was reached: 503, or close after a response")    \
     X(HTTP_N_SHARE, "source_shares",                                                               \
@@ -35,7 +37,9 @@
       "connections reset: no complete PROXY header in header_timeout_ms, or not from proxy_from")  \
     X(HTTP_N_PREFACE_FULL, "proxy_full", "connections reset: proxy_connections_max were open")     \
     X(HTTP_N_STALLED, "stalled_aborted",                                                           \
-      "connections reset: write_bytes_min not acknowledged in write_timeout_ms, or not closed")
+      "connections reset: write_bytes_min not acknowledged in write_timeout_ms, or not closed")    \
+    X(HTTP_N_EXPELLED, "replaced_aborted",                                                         \
+      "connections reset: they sent replaced files, and a reload needed the room")
 
 enum http_counter {
 #define HTTP_COUNTER_NUMBER(number, name, help) number,

@@ -7,13 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "app/http/request_parse.h"
-#include "app/http/site_load.h"
 
 static_assert((int)HTTP_HEAD_BYTES_MAX <= (int)C10M_DATA_CONTIG_BYTES,
               "a head is parsed in place, as one contiguous range");
+
+const char *http_param(const struct c10m_service *s, const char *key)
+{
+    const char *value = c10m_service_param(s, key);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+bool http_param_on(const struct c10m_service *s, const char *key)
+{
+    const char *value = c10m_service_param(s, key);
+    return value != NULL && strcmp(value, "on") == 0;
+}
 
 static int read_params(const struct c10m_service *s, struct http_params *p, char *err,
                        size_t err_bytes)
@@ -29,6 +39,7 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
         {"write_timeout_ms", &p->write_timeout_ms, 1, HTTP_WRITE_MS_MAX, 60000},
         {"write_bytes_min", &p->write_bytes_min, 1, 1 << 30, 4096},
         {"keepalive_timeout_ms", &p->keepalive_timeout_ms, 1, 1 << 30, 60000},
+        {"max_wait_ms", &p->max_wait_ms, 1, 60000, 0},
         {"body_bytes_max", &p->body_bytes_max, 1, 1 << 30, 65536},
         {"body_timeout_ms", &p->body_timeout_ms, 1, 1 << 30, 30000},
         {"holds_max", &p->holds_max, 1, HTTP_HOLDS_MAX, 256},
@@ -39,7 +50,7 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *text = c10m_service_param(s, rows[i].key);
         *rows[i].value = rows[i].default_value;
-        if (text == NULL)
+        if (text == NULL || (rows[i].default_value == 0 && strcmp(text, "off") == 0))
             continue;
         char *end;
         errno = 0;
@@ -76,13 +87,6 @@ static int register_counters(struct c10m_service *s, struct http_service *servic
     return 0;
 }
 
-static uint64_t wall_clock_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static int make_boundary(struct http_service *service, char *err, size_t err_bytes)
 {
     uint64_t random;
@@ -94,15 +98,14 @@ static int make_boundary(struct http_service *service, char *err, size_t err_byt
     return 0;
 }
 
-// The buffer of a hold has room for content if echo_path is set, and for the text of a head if
-// headers_path is set or a redirect keeps the query.
-static int make_pools(struct c10m_service *s, struct http_service *service,
-                      const struct http_site_params *site, char *err, size_t err_bytes)
+// The buffer of a hold has room for content if echo_path is set, and always for the text of a head:
+// for headers_path, and for redirects that keep the query, which a reload may add.
+static int make_pools(struct c10m_service *s, struct http_service *service, char *err,
+                      size_t err_bytes)
 {
     const struct http_params *p = &service->params;
-    const bool head = site->received_path != NULL || service->sites.at[0]->suffixes;
-    size_t room = head ? p->header_bytes_max : 0;
-    if (site->content_path != NULL && p->body_bytes_max > room)
+    size_t room = p->header_bytes_max;
+    if (c10m_service_param(s, "echo_path") != NULL && p->body_bytes_max > room)
         room = p->body_bytes_max;
     if (p->holds_max * room > HTTP_HELD_BYTES_MAX) {
         snprintf(err, err_bytes,
@@ -142,58 +145,6 @@ static int open_log(const struct c10m_service *s, struct http_service *service, 
     return service->log == NULL ? -1 : 0;
 }
 
-static const char *param(const struct c10m_service *s, const char *key)
-{
-    const char *value = c10m_service_param(s, key);
-    return value == NULL || value[0] == '\0' ? NULL : value;
-}
-
-static bool is_on(const struct c10m_service *s, const char *key)
-{
-    const char *value = c10m_service_param(s, key);
-    return value != NULL && strcmp(value, "on") == 0;
-}
-
-// Makes a site from `p` and the present files, and serves it.
-static int load_site(struct c10m_service *s, struct http_service *service,
-                     const struct http_site_params *p, char *err, size_t err_bytes)
-{
-    struct http_site *site = calloc(1, sizeof(*site));
-    if (site == NULL) {
-        snprintf(err, err_bytes, "no memory");
-        return -1;
-    }
-    if (http_site_load(site, s, p, err, err_bytes) != 0) {
-        http_site_free(site);
-        free(site);
-        return -1;
-    }
-    http_sites_show(&service->sites, site);
-    return 0;
-}
-
-// load_site() with the tables that only loading needs.
-static int load_files(struct c10m_service *s, struct http_service *service,
-                      struct http_site_params *p, char *err, size_t err_bytes)
-{
-    const char *types_path = param(s, "mime_types");
-    struct http_types *types = NULL;
-    struct http_rules rules = {0};
-    int rc = 0;
-    if (types_path != NULL && (types = http_types_read(types_path, err, err_bytes)) == NULL)
-        return -1;
-    rc = http_rules_read(&rules, s, err, err_bytes);
-    p->types = types;
-    p->rules = &rules;
-    if (rc == 0)
-        rc = load_site(s, service, p, err, err_bytes);
-    p->types = NULL;
-    p->rules = NULL;
-    http_rules_free(&rules);
-    http_types_free(types);
-    return rc;
-}
-
 // "10.0.0.0/8, fd00::/8"
 static bool read_prefix(struct http_text item, struct http_peers *p)
 {
@@ -218,9 +169,9 @@ static bool read_prefix(struct http_text item, struct http_peers *p)
 static int init_proxy(struct c10m_service *s, struct http_service *service, char *err,
                       size_t err_bytes)
 {
-    const char *from = param(s, "proxy_from");
+    const char *from = http_param(s, "proxy_from");
     struct http_text list = {(const uint8_t *)from, from == NULL ? 0 : strlen(from)}, item;
-    service->proxied = is_on(s, "proxy_protocol");
+    service->proxied = http_param_on(s, "proxy_protocol");
     while (http_list_next(&list, &item)) {
         if (service->n_from == HTTP_PREFIXES_MAX ||
             !read_prefix(item, &service->from[service->n_from++])) {
@@ -244,17 +195,7 @@ static int init_service(struct c10m_service *s, struct http_service *service, ch
         register_counters(s, service, err, err_bytes) != 0 ||
         make_boundary(service, err, err_bytes) != 0)
         return -1;
-    struct http_site_params site = {
-        .files_max = service->params.files_max,
-        .bytes_max = service->params.bytes_max,
-        .now_s = wall_clock_us() / 1000000,
-        .root = param(s, "root"),
-        .hosts = param(s, "host"),
-        .content_path = c10m_service_param(s, "echo_path"),
-        .received_path = c10m_service_param(s, "headers_path"),
-        .listing = is_on(s, "listing"),
-    };
-    if (site.root == NULL && site.hosts == NULL) {
+    if (http_param(s, "root") == NULL && http_param(s, "host") == NULL) {
         snprintf(err, err_bytes, "root: missing: the directory to serve");
         return -1;
     }
@@ -262,9 +203,9 @@ static int init_service(struct c10m_service *s, struct http_service *service, ch
         snprintf(err, err_bytes, "no memory");
         return -1;
     }
-    if (load_files(s, service, &site, err, err_bytes) != 0 ||
+    if (http_reload_first(s, service, err, err_bytes) != 0 ||
         open_log(s, service, err, err_bytes) != 0 || init_proxy(s, service, err, err_bytes) != 0 ||
-        make_pools(s, service, &site, err, err_bytes) != 0)
+        make_pools(s, service, err, err_bytes) != 0)
         return -1;
     const struct http_params *p = &service->params;
     service->answered_ms = p->keepalive_timeout_ms < p->write_timeout_ms ? p->keepalive_timeout_ms
@@ -306,5 +247,5 @@ void http_fini(struct c10m_service *s)
 unsigned http_log(struct c10m_service *s, const void *record, size_t len)
 {
     struct http_service *service = c10m_service_data(s);
-    return http_log_put(service->log, record, len);
+    return service->log == NULL ? 0 : http_log_put(service->log, record, len);
 }

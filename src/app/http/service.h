@@ -15,6 +15,8 @@
 //   write_bytes_min       default 4096
 //   body_bytes_max        longest content of a request, default 65536; longer: 413
 //   body_timeout_ms       from a head's end to the end of the content, default 30000; later: 408
+//   max_wait_ms           time in the device's queue after which a request is refused, 1 to 60000;
+//                         later: 503; default: never
 //   holds_max             requests with content, or for several ranges, being answered at once on
 //                         each worker, default 256; more: 503
 //   echo_path             path where POST is answered with its content; default none
@@ -42,6 +44,7 @@ struct http_params {
     uint64_t header_bytes_max, header_timeout_ms, header_bytes_held;
     uint64_t body_bytes_max, body_timeout_ms;
     uint64_t keepalive_timeout_ms;
+    uint64_t max_wait_ms;  // 0: off
     uint64_t write_timeout_ms, write_bytes_min;
     uint64_t holds_max;
     uint64_t files_max, bytes_max;
@@ -71,7 +74,20 @@ struct http_service {
     int counters[HTTP_COUNTERS_N];
 };
 
+// http_param: the value of a key; NULL: it is not set, or empty. http_param_on: whether it is `on`.
+const char *http_param(const struct c10m_service *s, const char *key);
+bool http_param_on(const struct c10m_service *s, const char *key);
+
 // http_init, http_fini: the application's callbacks. Control thread.
 int http_init(struct c10m_service *s, char *err, size_t err_bytes);
 void http_fini(struct c10m_service *s);
 unsigned http_log(struct c10m_service *s, const void *record, size_t len);
+
+// http_reload_first: loads the first site and serves it. The others are the callbacks of
+// c10m_reload (c10m/reload.h).
+int http_reload_first(struct c10m_service *s, struct http_service *service, char *err,
+                      size_t err_bytes);
+int http_reload_read(struct c10m_service *s, void **made, char *text, size_t text_bytes);
+void http_reload_show(struct c10m_service *s, void *made, char *text, size_t text_bytes);
+void *http_reload_unused(struct c10m_service *s);
+void http_reload_release(struct c10m_service *s, void *site);

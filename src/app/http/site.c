@@ -46,6 +46,7 @@ void http_site_free(struct http_site *site)
     }
     http_names_free(&site->names);
     free(site->replies);
+    c10m_images_free(site->images);
     *site = (struct http_site){0};
 }
 

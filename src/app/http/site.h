@@ -6,7 +6,7 @@
 //                                 redirected prefixes                                         image
 //
 // A site is complete in itself, so that a new one can replace it while connections still send data
-// of the old one: http_sites has room for two. Workers count the connections that use each
+// of the old one: http_sites has room for several. Workers count the connections that use each
 // (sites.h).
 #pragma once
 #include <stdbool.h>
@@ -16,6 +16,7 @@
 #include "app/http/names.h"
 #include "app/http/reply.h"
 #include "app/http/request_parse.h"
+#include "c10m/reload.h"
 
 enum {
     HTTP_HOSTS_MAX = 65,           // the default host, and one for each `host` line
@@ -52,20 +53,31 @@ struct http_skipped {
     const char *reason;
 };
 
+// http_changes: files that differ from those of the replaced site, by host and path.
+struct http_changes {
+    uint32_t added, changed, removed;
+};
+
 struct http_site {
+    struct c10m_images *images;  // of the bodies
     struct http_reply *replies;  // those of http_fixed[] first
     uint32_t replies_n, replies_room;
     unsigned n_hosts;
     struct http_host hosts[HTTP_HOSTS_MAX];  // hosts[0]: the default host
     struct http_names names;
-    bool suffixes;     // a redirect adds a part of the request to its Location
     uint32_t files;    // number of files and listings
     uint64_t bytes;    // their bytes
     uint32_t hidden;   // files that a redirect hides
     uint32_t skipped;  // number of skipped entries; the first HTTP_SKIPPED_MAX are in skips
     struct http_skipped skips[HTTP_SKIPPED_MAX];
+    uint32_t version;     // 1: the first one (sites.h)
+    uint64_t loaded_s;    // Unix time at which it was complete
+    uint64_t loading_us;  // how long that took
+    struct http_changes changes;
 };
 
+// http_site_free: frees all that the site refers to. Not the control thread of a running server,
+// because it may take long.
 void http_site_free(struct http_site *site);
 
 // http_site_find: the reply of a host for a key (path.h), or HTTP_REPLY_NONE. Any thread. Reads

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/http/date.h"
@@ -22,6 +23,11 @@
 #define VARY       "Vary: Accept-Encoding\r\n"
 #define TEXT_PLAIN "Content-Type: text/plain; charset=utf-8\r\n"
 #define TEXT_HTML  "text/html; charset=utf-8"
+
+enum {
+    READ_BYTES = 8 << 20,  // at once
+    RECENT_MS = 20,        // two ticks of the slowest kernel
+};
 
 // The state of loading.
 struct loader {
@@ -37,6 +43,7 @@ struct loader {
     char path[PATH_MAX];     // of the present entry: root, then "/name" ...
     struct http_entry last;  // the entry that load_path() has loaded; valid if `served`
     bool served;
+    bool no_memory;
     char *err;
     size_t err_bytes;
 };
@@ -60,16 +67,35 @@ __attribute__((format(printf, 2, 3))) static int fail(struct loader *l, const ch
     return -1;
 }
 
+// Whether the replaced site has skipped the same entry for the same reason.
+static bool was_skipped(const struct loader *l, const char *key, int n, const char *reason)
+{
+    const struct http_site *before = l->params->before;
+    for (uint32_t i = 0; before != NULL && i < before->skipped && i < HTTP_SKIPPED_MAX; i++)
+        if (strcmp(before->skips[i].reason, reason) == 0 &&
+            strlen(before->skips[i].path) == (size_t)n &&
+            memcmp(before->skips[i].path, key, (size_t)n) == 0)
+            return true;
+    return false;
+}
+
+// The path of the present entry below its root, percent-encoded, or the end of it that fits.
+static int skipped_key(const struct loader *l, char key[HTTP_KEY_BYTES_MAX])
+{
+    const char *name = l->path + l->root_bytes;
+    int n = http_path_encode(name, key, HTTP_KEY_BYTES_MAX);
+    while (n < 0)  // drop bytes at the start until the rest fits
+        n = http_path_encode(++name, key, HTTP_KEY_BYTES_MAX);
+    return n;
+}
+
 // Records that l->path is not served. reason: a constant string.
 static int skip(struct loader *l, const char *reason)
 {
     struct http_site *site = l->site;
-    const char *name = l->path + l->root_bytes;
     char key[HTTP_KEY_BYTES_MAX];
-    int n = http_path_encode(name, key, sizeof(key));
-    while (n < 0)  // drop bytes at the start until the rest fits
-        n = http_path_encode(++name, key, sizeof(key));
-    if (site->skipped < HTTP_WARNINGS_MAX)
+    const int n = skipped_key(l, key);
+    if (site->skipped < HTTP_WARNINGS_MAX && !was_skipped(l, key, n, reason))
         c10m_warn(l->service, "%s: skipped %.*s: %s", l->root, n, key, reason);
     if (site->skipped < HTTP_SKIPPED_MAX) {
         char *path = strndup(key, (size_t)n);
@@ -81,9 +107,19 @@ static int skip(struct loader *l, const char *reason)
     return 0;
 }
 
+// The present entry exists and cannot be read. A start skips it; a reload fails.
+static int unread(struct loader *l, const char *reason)
+{
+    char key[HTTP_KEY_BYTES_MAX];
+    if (l->params->before == NULL || was_skipped(l, key, skipped_key(l, key), reason))
+        return skip(l, reason);
+    return fail(l, "%s: %s", l->path, reason);
+}
+
 static int skip_errno(struct loader *l)
 {
-    return skip(l, strerrordesc_np(errno));
+    const bool gone = errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+    return gone ? skip(l, strerrordesc_np(errno)) : unread(l, strerrordesc_np(errno));
 }
 
 // Makes a reply from the arguments and *r, whose body is set, and appends it to the table.
@@ -184,7 +220,6 @@ static int add_directory_redirect(struct loader *l, const char *directory, size_
         return 0;
     if (own_fields(l, directory, directory_bytes - 1, own, &r.expires_s) != 0)
         return -1;
-    l->site->suffixes = true;
     return add(l, &r, 301, body, &(struct http_fields){TEXT_PLAIN, location, own}, directory,
                directory_bytes - 1);
 }
@@ -248,11 +283,13 @@ static int add_file(struct loader *l, const struct http_reply *file, const struc
 }
 
 // Returns NULL, or the reason of the failure.
-static const char *read_all(int fd, uint8_t *to, uint64_t len)
+static const char *read_all(const struct loader *l, int fd, uint8_t *to, uint64_t len)
 {
     for (uint64_t done = 0; done < len;) {
-        size_t part = len - done < 1 << 30 ? (size_t)(len - done) : 1 << 30;
-        ssize_t n = read(fd, to + done, part);
+        const uint64_t left = len - done;
+        ssize_t n = pread(fd, to + done, left < READ_BYTES ? left : READ_BYTES, (off_t)done);
+        if (c10m_reload_stopping(l->service))
+            return "the server stops";
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -279,9 +316,97 @@ static const char *unfit(const struct loader *l, const struct stat *st)
 static_assert(HTTP_KEY_BYTES_MAX == 1024 && C10M_SEND_REF_BYTES_MAX == 1073741824,
               "messages above");
 
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+// Whether the file was not changed between two fstat(). The time of the last change of the inode
+// cannot be set, unlike that of its content.
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && same_time(&a->st_mtim, &b->st_mtim) &&
+           same_time(&a->st_ctim, &b->st_ctim);
+}
+
+// Times of files have the resolution of the kernel's tick: a change within RECENT_MS of the one
+// before may leave them as they are. Waits until the last change is older.
+static bool let_rest(int fd, struct stat *st)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t ms = (int64_t)(now.tv_sec - st->st_ctim.tv_sec) * 1000 +
+                       (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
+    if (ms < 0 || ms > RECENT_MS)  // below 0: another machine's clock
+        return true;
+    nanosleep(&(struct timespec){.tv_nsec = RECENT_MS * 1000000}, NULL);
+    return fstat(fd, st) == 0;
+}
+
+static int no_room(struct loader *l, uint64_t len)
+{
+    l->no_memory = errno == ENOMEM;
+    if (l->no_memory)
+        return fail(l, "%s: no memory for %llu bytes", l->path, (unsigned long long)len);
+    return fail(l, "%s: %llu bytes do not fit: raise [memory] image_bytes", l->path,
+                (unsigned long long)len);
+}
+
+// Reads the file, of st->st_size bytes, into an image. *why: the reason why it cannot be read.
+static int read_image(struct loader *l, int fd, const struct stat *st, struct http_reply *file,
+                      const char **why)
+{
+    uint64_t len = (uint64_t)st->st_size;
+    *file = (struct http_reply){.body = (const uint8_t *)"", .body_bytes = (uint32_t)len};
+    *why = NULL;
+    if (len > l->params->bytes_max - l->site->bytes)
+        return fail(l, "bytes_max = %llu: %s: %llu bytes, and %llu before it, are more than that",
+                    (unsigned long long)l->params->bytes_max, l->path, (unsigned long long)len,
+                    (unsigned long long)l->site->bytes);
+    if (len == 0)
+        return 0;
+    uint8_t *room;
+    file->image = c10m_images_reserve(l->site->images, len, &room);
+    if (file->image == NULL)
+        return no_room(l, len);
+    *why = read_all(l, fd, room, len);
+    file->body = c10m_image_bytes(file->image, &len);
+    return 0;
+}
+
+// read_image(), again if the file has changed meanwhile. *st: as of the last time.
+static int read_whole(struct loader *l, int fd, struct stat *st, struct http_reply *file,
+                      const char **why)
+{
+    for (unsigned reads = 1;; reads++) {
+        struct stat after;
+        if (!let_rest(fd, st)) {
+            *why = strerrordesc_np(errno);
+            return 0;
+        }
+        *why = unfit(l, st);
+        if (*why != NULL)
+            return 0;
+        if (read_image(l, fd, st, file, why) != 0)
+            return -1;
+        if (fstat(fd, &after) != 0) {
+            *why = strerrordesc_np(errno);
+            return 0;
+        }
+        if (is_same(st, &after))
+            return 0;
+        if (reads == HTTP_READS_MAX) {
+            *why = "changed while it was read";
+            return 0;
+        }
+        *st = after;
+    }
+}
+
 static int load_open_file(struct loader *l, int fd)
 {
     struct stat st;
+    struct http_reply file;
     if (fstat(fd, &st) != 0)
         return skip_errno(l);
     const char *why = unfit(l, &st);
@@ -292,29 +417,15 @@ static int load_open_file(struct loader *l, int fd)
         l->site->hidden++;
         return 0;
     }
-    uint64_t len = (uint64_t)st.st_size;
-    if (++l->site->files > l->params->files_max)
+    if (l->site->files == l->params->files_max)
         return fail(l, "files_max = %llu: %s: there are more files below the root",
                     (unsigned long long)l->params->files_max, l->path);
-    if (len > l->params->bytes_max - l->site->bytes)
-        return fail(l, "bytes_max = %llu: %s: %llu bytes, and %llu before it, are more than that",
-                    (unsigned long long)l->params->bytes_max, l->path, (unsigned long long)len,
-                    (unsigned long long)l->site->bytes);
-    struct http_reply file = {.body = (const uint8_t *)"", .body_bytes = (uint32_t)len};
-    if (len != 0) {
-        uint8_t *room;
-        file.image = c10m_image_reserve(l->service, len, &room);
-        if (file.image == NULL)
-            return fail(l, "%s: %llu bytes do not fit: raise [memory] image_bytes", l->path,
-                        (unsigned long long)len);
-        why = read_all(fd, room, len);
-        if (why != NULL) {
-            l->site->files--;
-            return skip(l, why);
-        }
-        file.body = c10m_image_bytes(file.image, &len);
-    }
-    l->site->bytes += len;
+    if (read_whole(l, fd, &st, &file, &why) != 0)
+        return -1;
+    if (why != NULL)
+        return unread(l, why);
+    l->site->files++;
+    l->site->bytes += file.body_bytes;
     return add_file(l, &file, &st);
 }
 
@@ -400,8 +511,11 @@ static int add_listing(struct loader *l, const struct level *level, const struct
     if (text == NULL)
         return fail(l, "%s: no memory", l->path);
     struct http_reply page = {.body_bytes = (uint32_t)len};
+    uint8_t *room = NULL;
     if (len <= C10M_SEND_REF_BYTES_MAX && len <= l->params->bytes_max - l->site->bytes)
-        page.image = c10m_image_create(l->service, text, len);
+        page.image = c10m_images_reserve(l->site->images, len, &room);
+    if (page.image != NULL)
+        memcpy(room, text, len);
     free(text);
     if (page.image == NULL)
         return fail(l, "%s: a listing of %zu bytes: raise bytes_max or [memory] image_bytes",
@@ -610,7 +724,6 @@ static int add_moved(struct loader *l, const struct http_rule *rule)
                            (int)rule->value.n - rest, target);
     if (n < 0 || (size_t)n >= sizeof(location))
         return fail(l, "redirect = %s: its target is too long", rule->path);
-    l->site->suffixes |= rest || !query;
     if (all) {
         struct http_prefix *p = &l->host->prefixes[l->host->n_prefixes++];
         *p = (struct http_prefix){strndup(rule->path, bytes - 1), (uint32_t)bytes - 1,
@@ -752,10 +865,10 @@ static int load_all(struct loader *l)
 int http_site_load(struct http_site *site, struct c10m_service *s,
                    const struct http_site_params *params, char *err, size_t err_bytes)
 {
-    *site = (struct http_site){0};
+    *site = (struct http_site){.images = c10m_images_new(s)};
     struct loader *l = calloc(1, sizeof(*l));
     bool *page_found = calloc(HTTP_RULES_MAX + 1, sizeof(*page_found));
-    if (l == NULL || page_found == NULL) {
+    if (l == NULL || page_found == NULL || site->images == NULL) {
         free(l);
         free(page_found);
         snprintf(err, err_bytes, "no memory");
@@ -767,7 +880,9 @@ int http_site_load(struct http_site *site, struct c10m_service *s,
     l->page_found = page_found;
     l->err = err;
     l->err_bytes = err_bytes;
-    const int rc = load_all(l);
+    int rc = load_all(l);
+    if (rc != 0 && l->no_memory)
+        rc = HTTP_LOAD_NO_MEMORY;
     free(page_found);
     free(l);
     return rc;

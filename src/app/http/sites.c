@@ -28,19 +28,41 @@ void http_sites_free(struct http_sites *s)
 
 unsigned http_sites_spare(const struct http_sites *s)
 {
-    return s->version == 0 ? 0 : !http_sites_now(s);
+    unsigned place = 0;
+    while (place < HTTP_PLACES && s->at[place] != NULL)
+        place++;
+    return place;
 }
 
 void http_sites_show(struct http_sites *s, struct http_site *site)
 {
     const unsigned place = http_sites_spare(s);
-    if (s->at[place] != NULL)
-        http_site_free(s->at[place]);
-    free(s->at[place]);
+    site->version = ++s->version;
     s->at[place] = site;
-    s->version++;
-    // pairs with the acquire in http_sites_now()
-    atomic_store_explicit(&s->now, place, memory_order_release);
+    // pairs with the acquire in http_sites_both()
+    atomic_store_explicit(&s->now, place << HTTP_PLACE_BIT | place << HTTP_BEFORE_BIT,
+                          memory_order_release);
+}
+
+// is_earlier: whether the place has a site that is no longer served.
+static bool is_earlier(const struct http_sites *s, unsigned place)
+{
+    return s->at[place] != NULL && place != http_sites_now(s);
+}
+
+struct http_site *http_sites_unused(struct http_sites *s)
+{
+    for (unsigned i = 0; i < HTTP_PLACES; i++) {
+        struct http_site *site = s->at[i];
+        if (!is_earlier(s, i) || http_sites_held(s, i) != 0)
+            continue;
+        s->at[i] = NULL;
+        atomic_store_explicit(&s->expelled,
+                              atomic_load_explicit(&s->expelled, memory_order_relaxed) & ~(1u << i),
+                              memory_order_relaxed);
+        return site;
+    }
+    return NULL;
 }
 
 uint64_t http_sites_held(const struct http_sites *s, unsigned place)
@@ -48,5 +70,24 @@ uint64_t http_sites_held(const struct http_sites *s, unsigned place)
     uint64_t n = 0;
     for (unsigned i = 0; i < s->workers; i++)
         n += atomic_load_explicit(&s->holders[i].n[place], memory_order_acquire);
+    return n;
+}
+
+unsigned http_sites_expel(struct http_sites *s, bool all)
+{
+    unsigned oldest = HTTP_PLACES, marks = 0, n = 0;
+    for (unsigned i = 0; i < HTTP_PLACES; i++) {
+        if (!is_earlier(s, i))
+            continue;
+        if (oldest == HTTP_PLACES || s->at[i]->version < s->at[oldest]->version)
+            oldest = i;
+        marks |= 1u << i;
+        n++;
+    }
+    if (!all && n > 1) {
+        marks = 1u << oldest;
+        n = 1;
+    }
+    atomic_store_explicit(&s->expelled, marks, memory_order_relaxed);
     return n;
 }

@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sites.h: the site that is served (site.h), and the previous one while connections still send its
+// sites.h: the site that is served (site.h), and earlier ones while connections still send their
 // data.
 //
-//   control thread: makes a site in the place that no connection uses, then stores `now`
-//   worker:         a connection uses one place from `open` to `close`; it changes to `now` before
-//                   a request if no data of the old site is queued
+//   helper thread:  makes a new site
+//   control thread: puts it in a place without a site, then stores `now`; takes a site out of its
+//                   place when no connection uses it
+//   worker:         a connection uses one place from `open` to `close`, and changes to `now` before
+//                   a request. If data of its former place is still queued, it uses that one too
 //
-// The data of a site (images, heads) may be freed when no worker counts a connection that uses it.
-// An idle connection stops using the old site at its next request, or at the end of its idle time.
+// The data of a site (images, heads) may be freed when no worker counts a connection that uses it,
+// and each worker has ended the turn in which the last one stopped (c10m/reload.h). Only a
+// connection that sends keeps an earlier site: on others `shown` changes the site.
+//
+// A client can keep a site for long, by reading slowly. When all places are taken, or memory lacks,
+// the connections that send from earlier sites are therefore reset (http_sites_expel()).
 #pragma once
 #include <stdatomic.h>
 
 #include "app/http/site.h"
 
-enum { HTTP_PLACES = 2 };
+enum {
+    HTTP_PLACES = 8,  // sites in memory; more would let slow readers hold more memory
+    // A pair of places is in bits 10 to 15 of http_conn.flags: of new requests, and before of it.
+    HTTP_PLACE_BIT = 10,
+    HTTP_BEFORE_BIT = 13,
+    HTTP_PLACE_MASK = HTTP_PLACES - 1,
+    HTTP_BOTH_MASK = HTTP_PLACE_MASK << HTTP_PLACE_BIT | HTTP_PLACE_MASK << HTTP_BEFORE_BIT,
+};
 
 // http_site_holders: the number of connections of one worker that use each place. Written by the
 // worker, read by the control thread.
@@ -22,31 +35,53 @@ struct http_site_holders {
 };
 
 struct http_sites {
-    struct http_site *at[HTTP_PLACES];
+    struct http_site *at[HTTP_PLACES];  // NULL: free. Control thread
     struct http_site_holders *holders;  // one for each worker
     unsigned workers;
-    uint32_t version;      // number of sites made so far
-    _Atomic unsigned now;  // the served place; stored with release after the site is complete
+    uint32_t version;  // number of sites shown so far
+    // The served place twice, as in http_conn.flags; stored with release after the site is
+    // complete.
+    _Atomic unsigned now;
+    _Atomic unsigned expelled;  // a bit for each place whose connections are to be reset
 };
 
-// http_sites_init: without a site. False: no memory. http_sites_free: frees both sites; *s may be
+// http_sites_init: without a site. False: no memory. http_sites_free: frees all sites; *s may be
 // all zero.
 bool http_sites_init(struct http_sites *s, unsigned workers);
 void http_sites_free(struct http_sites *s);
 
-// http_sites_show: makes `site` the served one. No connection may use its place:
-// http_sites_held(http_sites_spare()) is 0. Control thread.
-void http_sites_show(struct http_sites *s, struct http_site *site);
-
-// http_sites_spare: the place that is not served. http_sites_held: the number of connections that
-// use a place. Control thread.
+// http_sites_spare: a place without a site; HTTP_PLACES: there is none. http_sites_show: makes
+// `site` the served one; there must be a spare place. http_sites_unused: takes an earlier site that
+// no connection uses out of its place and returns it; NULL: there is none. Only correct when no
+// worker can still see an earlier `now`. Control thread.
 unsigned http_sites_spare(const struct http_sites *s);
+void http_sites_show(struct http_sites *s, struct http_site *site);
+struct http_site *http_sites_unused(struct http_sites *s);
+
+// http_sites_held: the number of connections that use a place. Control thread.
 uint64_t http_sites_held(const struct http_sites *s, unsigned place);
 
-static inline unsigned http_sites_now(const struct http_sites *s)
+// http_sites_expel: marks the oldest of the earlier sites, or all of them: their connections are to
+// be reset. Returns how many sites it has marked. While no thread shows a site or takes one out.
+unsigned http_sites_expel(struct http_sites *s, bool all);
+
+// http_sites_now: the served place. http_sites_both: the same twice, to compare with the flags of a
+// connection. http_sites_expels: whether connections that use the place are to be reset.
+static inline unsigned http_sites_both(const struct http_sites *s)
 {
     // pairs with the release in http_sites_show()
     return atomic_load_explicit(&s->now, memory_order_acquire);
+}
+
+static inline unsigned http_sites_now(const struct http_sites *s)
+{
+    return http_sites_both(s) >> HTTP_PLACE_BIT & HTTP_PLACE_MASK;
+}
+
+static inline bool http_sites_expels(const struct http_sites *s, unsigned place)
+{
+    // The order for `shown` was given after the mark.
+    return atomic_load_explicit(&s->expelled, memory_order_relaxed) >> place & 1;
 }
 
 // http_sites_hold, http_sites_let_go: increment and decrement the connections of this worker that

@@ -1,0 +1,3 @@
+module example.org/rot13
+
+go 1.19
