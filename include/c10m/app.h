@@ -12,17 +12,29 @@
 //
 // Threads: all callbacks of a connection run on the worker that owns it. On the control thread run
 // `init` and `tree` before the workers start, `log` while they run, and `fini` after they have
-// stopped. `thread` runs on a separate thread (c10m/thread.h).
+// stopped. `thread` runs on a separate thread (c10m/thread.h), as does reading files again
+// (c10m/reload.h).
+//
+// Rights: `init` has those with which the server was started. Before the workers start, the server
+// gives up root, most system calls and most files. A system call in a callback that runs on a
+// worker ends the process. `tree`, `log`, `fini`, `thread` and `reload` may use sockets, and files
+// in run_dir or that the server reads; they may not start programs ([control] seccomp and
+// landlock).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct c10m_conn;    // one connection; the pointer is valid during the callback that gets it
 struct c10m_core;    // one worker, for callbacks without a connection (c10m/thread.h)
 struct c10m_packet;  // a UDP datagram, and what an ICMP error says of one (c10m/socket.h)
 struct c10m_packet_error;
 struct c10m_service;  // one [service NAME] of the configuration that runs this application
+struct c10m_reload;   // how it reads its files again (c10m/reload.h)
 struct tree_node;     // a directory of the control tree (c10m/tree.h)
 struct c10m_image;  // immutable bytes in hugepages, shared by all workers, to be sent by reference
 
@@ -36,6 +48,7 @@ enum {
     C10M_SEND_REF_BYTES_MAX =
         1 << 30,  // in one c10m_send_ref(); sequence numbers compare correctly within 2^31
     C10M_LOG_BYTES_MAX = 2048,  // in one c10m_log()
+    C10M_LOG_REOPEN = 1,        // len of `log` without a record
     C10M_OTHERS_MAX = 16,       // other connections that the callbacks of one event may use
 };
 
@@ -63,6 +76,12 @@ struct c10m_datagram {
 // c10m_read() (c10m/socket.h). Callbacks without a connection get the service in `s`.
 struct c10m_app {
     const char *name;
+    bool marks_requests;  // it calls c10m_request_begin() and c10m_request_end() (c10m/trace.h)
+    // Its connections go on in another process after this one was killed ([control] adopt): their
+    // 64 bytes of state have no pointer, and the application knows nothing else of them.
+    bool adopts;
+    bool allocates;  // its callbacks call malloc(), although they should not: workers may then ask
+                     // the kernel for memory, and still make no other system call
     // init: called once for each service with this application, before the workers start. Returns
     // 0, or -1 with one line for the user in err[0..err_bytes). It may allocate, read files and
     // create images. fini: called once for each service after the workers have stopped; releases
@@ -101,7 +120,8 @@ struct c10m_app {
     // Without `datagram` the application serves TCP only.
     int (*datagram)(struct c10m_service *s, const struct c10m_datagram *d);
     // log: a record of len bytes from c10m_log(), in order for each worker, on the control thread.
-    // record NULL, len 0: there are no more records now; write the earlier ones to the file. It may
+    // record NULL, len 0: there are no more records now; write the earlier ones to the file. record
+    // NULL, len C10M_LOG_REOPEN: the same, and open the file at its path again (SIGUSR1). It may
     // write files and allocate; the control thread waits until it returns. Returns how many records
     // could not be written.
     unsigned (*log)(struct c10m_service *s, const void *record, size_t len);
@@ -130,6 +150,8 @@ struct c10m_app {
     // (c10m_draining()) on a busy one. Without `drain` the connection ends when its peer closes it,
     // or is reset at the end of the drain.
     void (*drain)(struct c10m_conn *c);
+    // reload: reads the files of a service again while it runs. NULL: only a restart reads them.
+    const struct c10m_reload *reload;
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.
@@ -201,6 +223,12 @@ bool c10m_draining(const struct c10m_conn *c);
 // c10m_now_us: the protocol clock of this turn, in microseconds since the server started.
 uint64_t c10m_now_us(const struct c10m_conn *c);
 
+// c10m_waited_us: how long what has arrived in this turn has waited in the device's queue, at most:
+// the time since the worker last found the queue empty; 0: it is now. It tells a service that a
+// request cannot be answered in time, before it has done anything for it. It does not see what
+// waits in the network, in a switch or in Linux, nor data that the application itself left unread.
+uint32_t c10m_waited_us(const struct c10m_conn *c);
+
 // c10m_unix_us: the time of day of this turn, in microseconds since 1970-01-01 UTC. It differs from
 // the host's CLOCK_REALTIME by up to some tenths of a second. It may go back when the host's clock
 // is set.
@@ -259,19 +287,21 @@ struct c10m_conn *c10m_find(struct c10m_conn *from, uint64_t handle);
 int c10m_connect(struct c10m_conn *from, const uint8_t addr[16], uint16_t port,
                  struct c10m_conn **made);
 
-// c10m_image_create: copies len bytes into the server's image arena. Returns NULL if the arena
-// (size: [memory] image_bytes) is full. In init only. The image is freed when the server stops.
+// c10m_image_create: copies len bytes into the service's images. Returns NULL if these have
+// [memory] image_bytes, or without memory. In init only. The image is freed when the server stops.
+// c10m_images_new() (c10m/reload.h) makes images that can be freed earlier.
 const struct c10m_image *c10m_image_create(struct c10m_service *s, const void *data, uint64_t len);
 
 // c10m_image_reserve: reserves an image of len bytes. init must write its bytes to *room, for
-// example by reading a file. Returns NULL if the arena is full. In init only.
+// example by reading a file. Returns NULL as c10m_image_create(). In init only.
 const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room);
 
 // c10m_image_bytes: the address of the first byte of the image. *len: its size in bytes. Any
 // thread.
 const uint8_t *c10m_image_bytes(const struct c10m_image *image, uint64_t *len);
 
-// c10m_warn: writes "service NAME: TEXT" as a warning to the server's log. In init only.
+// c10m_warn: writes "service NAME: TEXT" as a warning to the server's log. In init, and in `read`
+// of c10m/reload.h.
 void c10m_warn(const struct c10m_service *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -289,3 +319,7 @@ void c10m_count(struct c10m_conn *c, int counter, uint64_t n);
 // Returns false if the ring is full, or the service has no log (callback `log`, key access_log):
 // the record is dropped, and the caller has to count the drop.
 bool c10m_log(struct c10m_conn *c, const void *record, size_t len);
+
+#ifdef __cplusplus
+}
+#endif

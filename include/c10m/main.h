@@ -13,6 +13,10 @@
 #pragma once
 #include "c10m/app.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { C10M_OWN_APPS_MAX = 16 };
 
 // c10m_main: runs the command in argv[1] and returns the exit status of the process: 0 done, 1
@@ -21,3 +25,7 @@ enum { C10M_OWN_APPS_MAX = 16 };
 // prints an error and returns 2. The applications in `own` have the keys of [service NAME] that are
 // not reserved for one application. Call c10m_main() once, before the process has other threads.
 int c10m_main(int argc, char **argv, const struct c10m_app *const *own);
+
+#ifdef __cplusplus
+}
+#endif

@@ -12,6 +12,10 @@
 #pragma once
 #include "c10m/thread.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // c10m_name: an address and a port in host order. IPv4 addresses are in the mapped form. Where a
 // function accepts "any address", :: means any address of both families, and ::ffff:0.0.0.0 any
 // IPv4 address.
@@ -372,3 +376,7 @@ uint16_t c10m_udp_mtu(struct c10m_core *w, const struct c10m_name *to);
 // set to the source address of such packets; from->port is not changed.
 uint16_t c10m_udp_path(struct c10m_core *w, const struct c10m_name *to, unsigned device,
                        struct c10m_name *from);
+
+#ifdef __cplusplus
+}
+#endif

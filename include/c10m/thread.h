@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // c10m/thread.h: an application's own thread on the Linux cores, and messages between it and the
 // workers. The thread may do what a callback may not do: wait, allocate, make system calls,
-// communicate with other processes.
+// communicate with other processes. Its rights are those of the running server (c10m/app.h).
 //
 //     thread (c10m_app.thread)                                 worker i
 //        c10m_post(s, i, msg)   --- ring, SPSC --->   message(w, s, msg): c10m_at, c10m_send, ...
@@ -12,9 +12,16 @@
 // order. No call blocks: a call fails if the ring is full. No call wakes the receiver: the thread
 // polls.
 //
+// Signals are blocked in the thread, except SIGPROF: while a CPU profile is taken, a system call
+// that waits may return early with EINTR. Threads that `thread` creates are not in the profile.
+//
 // The server reserves the rings at start, for services whose application has `thread`.
 #pragma once
 #include "c10m/app.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
     C10M_MESSAGES_MAX = 4095,     // in one ring: for one worker, one service and one direction
@@ -61,3 +68,7 @@ void c10m_core_count(struct c10m_core *w, const struct c10m_service *s, int coun
 // `close` was already called for the connection, or this callback has used C10M_OTHERS_MAX other
 // connections.
 struct c10m_conn *c10m_at(struct c10m_core *w, uint64_t handle);
+
+#ifdef __cplusplus
+}
+#endif

@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tree_node;   // an entry: valid until it, or a directory above it, is removed
 struct tree_out;    // where a read callback writes
 struct tree_owner;  // the module that created entries; its open entries are counted
@@ -156,3 +160,7 @@ size_t tree_room(const struct tree_out *out);
 int tree_printf(struct tree_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int tree_put(struct tree_out *out, const void *data, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
