@@ -6,7 +6,7 @@
 //
 // Whatever comes: nothing that others may not read goes out without the token, nothing is written
 // without the header that a page cannot send, every answer is one, and when the client goes nothing
-// is left open.
+// is left open and no profile runs on.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "ctl/http/control_http.h"
 #include "ctl/http/control_http_conn.h"
 #include "ctl/http/web_static.h"
+#include "prof/prof.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -28,6 +29,7 @@ enum { TURNS_MAX = 4000, ANSWER_BYTES = 1 << 20, INPUT_BYTES_MAX = 1 << 17 };
 static struct ctl_loop loop;
 static struct tree *tree;
 static struct ctl_http *servers[2];  // without a token, with one
+static struct prof *prof;
 static unsigned writes;
 static char answer[ANSWER_BYTES], sent[INPUT_BYTES_MAX + 1];
 
@@ -63,6 +65,59 @@ static int pieces_next(struct tree_out *out, void *cursor, void *data)
     return ++*at < 3;
 }
 
+// ---- a kind of profile
+
+static int quick_begin(const struct prof_shown *s, const struct prof_query *q, void **state,
+                       struct err *err)
+{
+    need(q->seconds <= PROF_SECONDS_MAX && q->debug <= 2, "numbers are in their ranges");
+    need(q->filter == NULL || strlen(q->filter) < PROF_FILTER_BYTES, "a filter is bounded");
+    return 0;
+}
+
+static int quick_stop(void *state, struct err *err)
+{
+    return 0;
+}
+
+static int quick_write(void *state, struct text *out, struct err *err)
+{
+    return text_printf(out, "\nPROFILE\n");
+}
+
+static void quick_release(void *state) {}
+
+static const char *quick_type(const struct prof_query *q)
+{
+    return "text/plain; charset=utf-8";
+}
+
+static void start_profiles(void)
+{
+    static const struct prof_kind quick = {.name = "quick",
+                                           .help = "",
+                                           .begin = quick_begin,
+                                           .stop = quick_stop,
+                                           .write = quick_write,
+                                           .release = quick_release,
+                                           .type = quick_type};
+    static const struct prof_kind *const kinds[] = {&quick};
+    const struct prof_params p = {.kinds = kinds, .n_kinds = 1};
+    struct err e;
+    prof = prof_new(&p, &e);
+    need(prof != NULL, e.text);
+}
+
+static unsigned runs_now(void)
+{
+    struct text t;
+    text_init(&t, 1 << 16);
+    prof_render(prof, &t);
+    const unsigned n = (unsigned)atoi(strstr(text_str(&t), "runs_now ") + 9);
+    text_free(&t);
+    return n;
+}
+
 static void start(void)
 {
     static const struct tree_ops file = {.read = open_read, .write = any_write};
@@ -79,11 +134,13 @@ static void start(void)
     tree_link(root, "link", "a/../secret");
     tree_link(root, "out", "../../etc/passwd");
     need(ctl_loop_init(&loop, &e) == 0, "the loop");
+    start_profiles();
     for (int i = 0; i < 2; i++) {
         const struct ctl_http_params p = {.name = "n",
                                           .token = i == 0 ? "" : TOKEN,
                                           .statics = web_statics,
-                                          .n_statics = web_n_statics};
+                                          .n_statics = web_n_statics,
+                                          .prof = prof};
         servers[i] = ctl_http_start(&loop, tree, &p, &e);
         need(servers[i] != NULL, e.text);
         tree_remove(root, "control/http");  // the second server has one of the same name
@@ -95,6 +152,7 @@ static size_t turns(int fd, size_t got)
 {
     for (int calm = 0, i = 0; calm < 2 && i < TURNS_MAX; i++) {
         calm = ctl_loop_turn(&loop, 0) == 0 ? calm + 1 : 0;
+        prof_turn(prof, prof_clock_ms());
         const ssize_t n = recv(fd, answer + got, sizeof(answer) - 1 - got, MSG_DONTWAIT);
         got += n > 0 ? (size_t)n : 0;
     }
@@ -124,6 +182,8 @@ static void check(size_t n, bool token)
     need(!told("\ndaemon:x:"), "no file of the host");
     need((token && knows) || !told("\nSECRET\n"), "the secret stays one");
     need(!token || knows || !told("\nOPEN\n"), "nothing is told without the token");
+    need(!token || knows || holds(sent, "Basic ") || !told("\nPROFILE\n"),
+         "no profile is told without the token");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -154,6 +214,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     need(writes == 0 || holds(sent, "X-C10M:"), "only what was confirmed is written");
     close(pair[0]);
     turns(-1, 0);
+    for (int i = 0; i < TURNS_MAX && runs_now() != 0; i++) {
+        usleep(1000);
+        turns(-1, 0);
+    }
+    need(runs_now() == 0, "no profile runs on");
     need(tree_usage(tree).handles == 0, "no handle is left");
     need(tree_usage(tree).snapshot_bytes == 0, "no snapshot is left");
     return 0;

@@ -43,6 +43,8 @@ static const struct field config[] = {
     FIELD(struct tcp_config, mss6),
     FIELD(struct tcp_config, syn_cookies),
     FIELD(struct tcp_config, quick_ack),
+    FIELD(struct tcp_config, prefix_share_ppm),
+    FIELD(struct tcp_config, service_share_ppm),
 };
 
 static const struct field service[] = {

@@ -142,11 +142,9 @@ static unsigned conn_of(const struct pkt_machine *m, const struct flow_key *key)
 
 static bool data_is_right(const struct seg_out *o, uint32_t first)
 {
-    for (uint32_t i = 0; i < (uint32_t)o->data_len[0] + o->data_len[1]; i++) {
-        const uint8_t *at = i < o->data_len[0] ? o->data[0] + i : o->data[1] + i - o->data_len[0];
-        if (*at != pkt_byte(first + i, 0))
+    for (uint32_t i = 0; i < (uint32_t)o->data_len[0] + o->data_len[1]; i++)
+        if (seg_out_byte(o, i) != pkt_byte(first + i, 0))
             return false;
-    }
     return true;
 }
 

@@ -18,6 +18,7 @@ enum {
     SIM_HOSTS_MAX = 4,
     SIM_CONNS_MAX = 4096,
     SIM_PACKETS = 16384,          // of the one pool that all hosts and links share
+    SIM_JUMBO_PACKETS = 8192,     // the same, of a seed with jumbo frames
     SIM_FIFO = 4096,              // frames that a link holds in order
     SIM_HEAP = 4096,              // frames on their way to a host out of order
     SIM_OUTAGES_MAX = 4,          // of a link
@@ -46,6 +47,7 @@ enum sim_fault {
     FAULT_STALL,      // a host that stands still for a while
     FAULT_TX_FULL,    // a port that takes less than it is given
     FAULT_LIE,        // the peer itself lies: timestamps, SACK blocks, window, acknowledgment
+    FAULT_ADOPT,      // the process of a host ends, and the next one adopts its connections
     FAULT_COUNT,
 };
 
@@ -208,7 +210,8 @@ struct sim_host_plan {
     uint32_t gap_ns;  // of two turns
     uint32_t stall_ppm, stall_ns;
     uint32_t tx_full_ppm;
-    uint64_t clock_us;  // its clock at the start: around a wrap, often
+    uint32_t adopt_ppm;  // of its turns
+    uint64_t clock_us;   // its clock at the start: around a wrap, often
     bool nodelay, statics, large;
     bool pulls;    // its application reads by itself
     uint8_t lies;  // bits of enum sim_lie
@@ -237,6 +240,10 @@ static inline struct ip_addr sim_addr(const struct sim_plan *p, unsigned host)
     a.b[15] = (uint8_t)(host + 1);
     return a;
 }
+
+// sim_plan_is_jumbo: whether the hosts of this seed have an MTU of 9,000 bytes. Their links may
+// have less.
+bool sim_plan_is_jumbo(uint64_t seed);
 
 // sim_plan_make: everything that is drawn before the first frame.
 void sim_plan_make(struct sim_plan *p, uint64_t seed);
@@ -309,7 +316,8 @@ _Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1
             sim_fail(__VA_ARGS__);                                                                 \
     } while (0)
 
-// sim_run_seed: a whole run; fills *result. pool: SIM_PACKETS packets.
+// sim_run_seed: a whole run; fills *result. pool: SIM_PACKETS packets, or SIM_JUMBO_PACKETS jumbo
+// ones.
 void sim_run_seed(const struct sim_options *o, struct pkt_pool *pool, struct sim_result *result);
 
 // sim_host.c. sim_host_us: a host's own clock.
@@ -357,6 +365,10 @@ static inline bool sim_is_dead(const struct sim_world *w, unsigned host)
 {
     return host + 1 == w->plan->n_hosts && w->now_ns >= w->plan->dead_ns;
 }
+
+// sim_adopt.c: everything in the memory of h's worker that finds or wakes connections is lost, and
+// made anew from them.
+void sim_adopt(struct sim_host *h);
 
 // sim_check.c: after a turn; of everything; at the end, when nothing may be left.
 void sim_check_turn(struct sim_host *h);

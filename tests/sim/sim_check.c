@@ -95,6 +95,8 @@ void sim_check_end(struct sim_host *h)
 {
     sim_check_all(h);
     const char *leak = tcp_check_leaks(&h->w->tcp);
+    if (leak == NULL)
+        leak = tcp_check_prefixes(&h->w->tcp);
     SIM_CHECK(leak == NULL, "host %u: at the end there are %s", h->id, leak);
     for (uint32_t ix = 0; ix < h->w->block_count; ix++)
         SIM_CHECK(h->w->tcp.blocks[ix].rto_at_ms == 0 || h->w->tcp.blocks[ix].state == TCP_FREE,

@@ -213,4 +213,9 @@ void sim_host_turn(struct sim_host *h)
     h->turns++;
     worker_turn(h->w, clock_at_us(sim_host_us(h, world->now_ns)), tsc_read());
     sim_check_turn(h);
+    if (h->plan->adopt_ppm != 0 && sim_chance(&h->rng, h->plan->adopt_ppm) &&
+        sim_fault_on(world, FAULT_ADOPT)) {
+        sim_adopt(h);
+        sim_cover.fault[FAULT_ADOPT]++;
+    }
 }

@@ -6,10 +6,13 @@
 
 const char *const sim_fault_names[FAULT_COUNT] = {
     "loss", "burst",    "reorder", "duplicate", "corrupt", "queue",   "mtu", "blackhole",
-    "ecn",  "blackout", "split",   "forge",     "stall",   "tx_full", "lie",
+    "ecn",  "blackout", "split",   "forge",     "stall",   "tx_full", "lie", "adopt",
 };
 
-enum { SHARE_V6 = 35 };  // percent of the seeds
+enum {
+    SHARE_V6 = 35,      // percent of the seeds
+    MOST_SMALL = 2034,  // the largest MTU whose frames fit packets that are not jumbo ones
+};
 
 enum shape { SHAPE_BULK, SHAPE_MIXED, SHAPE_CHURN, SHAPE_SCARCE, SHAPE_STORM };
 
@@ -333,7 +336,7 @@ static void draw_conns(struct draw *d)
     case SHAPE_BULK:
         p->n_conns = between(d, 4, 20);
         span_ns = 20000000;
-        bytes = (p->hosts[0].mtu - 40ull) * 1500000 / p->n_conns;
+        bytes = (MIN((uint64_t)p->hosts[0].mtu, MOST_SMALL) - 40) * 1500000 / p->n_conns;
         break;
     case SHAPE_MIXED:
         p->n_conns = between(d, 50, 400);
@@ -385,6 +388,18 @@ static void draw_lies(struct draw *d)
     }
 }
 
+// Processes that end and begin again. Drawn last, as lies are.
+static void draw_adoptions(struct draw *d)
+{
+    for (unsigned i = 0; i < d->p->n_hosts; i++)
+        d->p->hosts[i].adopt_ppm = percent(d, 40) ? (uint32_t)sized(d, 100, 7) : 0;
+}
+
+bool sim_plan_is_jumbo(uint64_t seed)
+{
+    return seed % 13 == 7;
+}
+
 void sim_plan_make(struct sim_plan *p, uint64_t seed)
 {
     struct draw draw = {{seed * 0x9e3779b97f4a7c15ULL + 1}, p, shape_of[seed % 8]}, *d = &draw;
@@ -394,8 +409,10 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
     p->forged = !p->gentle && percent(d, 60);
     p->n_hosts = d->shape == SHAPE_BULK || percent(d, 60) ? 2 : between(d, 3, SIM_HOSTS_MAX);
     p->v6 = percent(d, SHARE_V6);
-    const uint16_t mtu = p->v6 ? (uint16_t)ONE_OF(d, 1500, 1500, 1280, 2034)
-                               : (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, 2034);
+    uint16_t mtu = p->v6 ? (uint16_t)ONE_OF(d, 1500, 1500, 1280, MOST_SMALL)
+                         : (uint16_t)ONE_OF(d, 1500, 1500, 1500, 576, 640, 1000, MOST_SMALL);
+    if (sim_plan_is_jumbo(seed))  // whatever was drawn, so that other seeds draw the same as before
+        mtu = PORT_MTU_MAX;
     for (unsigned i = 0; i < p->n_hosts; i++) {
         draw_host(d, &p->hosts[i], percent(d, 80) ? mtu : (uint16_t)between(d, mtu_min(d), mtu));
         p->hosts[i].pulls = (seed + i) % 3 == 1;
@@ -408,4 +425,5 @@ void sim_plan_make(struct sim_plan *p, uint64_t seed)
         draw_death(d);
     if (p->forged)
         draw_lies(d);
+    draw_adoptions(d);
 }

@@ -83,6 +83,16 @@ static void on_signal(int number)
     raise(number);
 }
 
+// pool_for: the child's own pool for jumbo frames, where the seed has them.
+static struct pkt_pool *pool_for(const struct runner *r, uint64_t seed)
+{
+    if (!sim_plan_is_jumbo(seed))
+        return r->pool;
+    struct pkt_pool *jumbo = pkt_pool_create_jumbo("sim_jumbo", SIM_JUMBO_PACKETS, -1);
+    CHECK(jumbo != NULL);
+    return jumbo;
+}
+
 static pid_t start(const struct runner *r, const struct sim_options *o, struct sim_result *result)
 {
     memset(result, 0, sizeof(*result));
@@ -96,12 +106,13 @@ static pid_t start(const struct runner *r, const struct sim_options *o, struct s
     for (unsigned i = 0; i < ARRAY_LEN(numbers); i++)
         signal(numbers[i], on_signal);
     alarm(SEED_LIMIT_S);
-    sim_run_seed(o, r->pool, result);
+    struct pkt_pool *pool = pool_for(r, o->seed);
+    sim_run_seed(o, pool, result);
     if (r->twice) {
         const uint64_t hash = result->hash, frames = result->frames;
         result->done = false;
         result->frames = result->delivered = result->conns = result->conns_opened = 0;
-        sim_run_seed(o, r->pool, result);
+        sim_run_seed(o, pool, result);
         if (result->hash != hash || result->frames != frames) {
             snprintf(result->message, sizeof(result->message),
                      "the second run sent other frames: %llu and %llu", (unsigned long long)frames,

@@ -27,6 +27,12 @@ _Noreturn void sim_fail(const char *format, ...)
     _Exit(1);
 }
 
+// No process of these worlds ends.
+void sim_adopt(struct sim_host *h)
+{
+    SIM_CHECK(false, "host %u: nobody adopts its connections here", h->id);
+}
+
 // What the simulator checks after each turn is checked here of a few: the queues are long.
 void sim_check_turn(struct sim_host *h)
 {

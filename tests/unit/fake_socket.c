@@ -208,6 +208,11 @@ uint64_t c10m_unix_us(const struct c10m_conn *c)
     return f.now_us;
 }
 
+uint32_t c10m_waited_us(const struct c10m_conn *c)
+{
+    return 0;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     (void)c;

@@ -1,28 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "unit/fake_stack.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNTERS_MAX = 32, IMAGES_MAX = 1024, CONNS_MAX = 16 };
+#include "c10m/reload.h"
+#include "c10m/socket.h"
+
+enum { COUNTERS_MAX = 32, CONNS_MAX = 16 };
 
 struct c10m_image {
     uint8_t *bytes;
     uint64_t len;
+    struct c10m_image *next;
+};
+
+struct c10m_images {
+    struct c10m_service *service;
+    struct c10m_image *first;
+    uint64_t bytes;
 };
 
 struct c10m_service {
     const struct c10m_app *app;
     const char *const *params;
     void *data;
-    bool ready;
-    unsigned counters, images, workers, logs_refused;
+    bool ready, reads, stopping;  // reads: `read` of its reload runs
+    unsigned counters, workers, logs_refused;
     const char *counter_names[COUNTERS_MAX];
     uint64_t counts[COUNTERS_MAX];
-    struct c10m_image image[IMAGES_MAX];
-    uint64_t image_bytes, image_bytes_max;
+    struct c10m_images *images;  // of c10m_image_reserve()
+    unsigned image_sets;         // that are not freed
+    uint64_t image_bytes_max;    // of each set
+    unsigned memory_lacks;       // so many images find no memory first
     bool tells_aborts;
     unsigned connects_refused;
     int refuse_rc;
@@ -83,8 +96,8 @@ void fake_service_free(struct c10m_service *s)
 {
     if (s->app != NULL && s->app->fini != NULL)
         s->app->fini(s);
-    for (unsigned i = 0; i < s->images; i++)
-        free(s->image[i].bytes);
+    c10m_images_free(s->images);
+    MUST(s->image_sets == 0);
     free(s);
 }
 
@@ -442,6 +455,12 @@ size_t c10m_send(struct c10m_conn *c, const void *data, size_t len)
     return n;
 }
 
+void c10m_want_writable(struct c10m_conn *c)
+{
+    MUST(c->inside);
+    c->cut_short = true;
+}
+
 bool c10m_send_ref(struct c10m_conn *c, const struct c10m_image *image, uint64_t off, uint64_t len)
 {
     MUST(c->inside && !c->shut && len != 0 && len <= C10M_SEND_REF_BYTES_MAX && off <= image->len &&
@@ -517,6 +536,11 @@ uint64_t c10m_unix_us(const struct c10m_conn *c)
     return fake_unix_us;
 }
 
+uint32_t c10m_waited_us(const struct c10m_conn *c)
+{
+    return c->waited_us;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->now_us;
@@ -526,7 +550,7 @@ void c10m_warn(const struct c10m_service *s, const char *format, ...)
 {
     struct c10m_service *own = (struct c10m_service *)(uintptr_t)s;
     va_list ap;
-    MUST(!s->ready);
+    MUST(!s->ready || s->reads);
     va_start(ap, format);
     vsnprintf(own->warning, sizeof(own->warning), format, ap);
     va_end(ap);
@@ -539,18 +563,116 @@ unsigned fake_warnings(const struct c10m_service *s, const char **last)
     return s->warnings;
 }
 
-const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)
+struct c10m_images *c10m_images_new(struct c10m_service *s)
 {
-    MUST(!s->ready && len != 0 && s->images < IMAGES_MAX);
-    if (len > s->image_bytes_max - s->image_bytes)
+    MUST(!s->ready || s->reads);
+    struct c10m_images *set = calloc(1, sizeof(*set));
+    MUST(set != NULL);
+    set->service = s;
+    s->image_sets++;
+    return set;
+}
+
+// The bytes are overwritten, as if they had been unmapped.
+void c10m_images_free(struct c10m_images *set)
+{
+    if (set == NULL)
+        return;
+    set->service->image_sets--;
+    for (struct c10m_image *i = set->first, *next; i != NULL; i = next) {
+        next = i->next;
+        free(i->bytes);
+        free(i);
+    }
+    free(set);
+}
+
+const struct c10m_image *c10m_images_reserve(struct c10m_images *set, uint64_t len, uint8_t **room)
+{
+    struct c10m_service *s = set->service;
+    MUST((!s->ready || s->reads) && len != 0);
+    if (s->memory_lacks != 0 || len > s->image_bytes_max - set->bytes) {
+        errno = s->memory_lacks != 0 ? ENOMEM : ENOSPC;
+        s->memory_lacks -= s->memory_lacks != 0;
         return NULL;
-    s->image_bytes += len;
-    struct c10m_image *image = &s->image[s->images++];
-    image->bytes = malloc(len);
-    MUST(image->bytes != NULL);
+    }
+    struct c10m_image *image = calloc(1, sizeof(*image));
+    MUST(image != NULL && (image->bytes = malloc(len)) != NULL);
     image->len = len;
+    image->next = set->first;
+    set->first = image;
+    set->bytes += len;
     *room = image->bytes;
     return image;
+}
+
+unsigned fake_image_sets(const struct c10m_service *s)
+{
+    return s->image_sets;
+}
+
+void fake_memory_lacks(struct c10m_service *s, unsigned n)
+{
+    s->memory_lacks = n;
+}
+
+bool c10m_reload_stopping(const struct c10m_service *s)
+{
+    return s->stopping;
+}
+
+void fake_stopping(struct c10m_service *s, bool stopping)
+{
+    s->stopping = stopping;
+}
+
+static void tell_shown(struct c10m_service *s)
+{
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (s->conns[i] != NULL && alive(s->conns[i]))
+            call(s->conns[i], s->app->reload->shown);
+}
+
+unsigned fake_release(struct c10m_service *s)
+{
+    unsigned n = 0;
+    for (void *old; (old = s->app->reload->unused(s)) != NULL; n++)
+        s->app->reload->release(s, old);
+    return n;
+}
+
+static int read_files(struct c10m_service *s, void **made, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    s->reads = true;
+    const int rc = s->app->reload->read(s, made, text, bytes);
+    s->reads = false;
+    MUST(rc == 0 || text[0] != '\0');
+    return rc;
+}
+
+int fake_reload(struct c10m_service *s, char *text, size_t bytes)
+{
+    void *made = NULL;
+    int rc = read_files(s, &made, text, bytes);
+    if (rc == C10M_RELOAD_LATER) {
+        tell_shown(s);
+        fake_release(s);
+        rc = read_files(s, &made, text, bytes);
+    }
+    if (rc != 0)
+        return rc;
+    s->app->reload->show(s, made, text, bytes);
+    tell_shown(s);
+    return 0;
+}
+
+const struct c10m_image *c10m_image_reserve(struct c10m_service *s, uint64_t len, uint8_t **room)
+{
+    MUST(!s->ready);
+    if (s->images == NULL)
+        s->images = c10m_images_new(s);
+    return c10m_images_reserve(s->images, len, room);
 }
 
 const struct c10m_image *c10m_image_create(struct c10m_service *s, const void *data, uint64_t len)
@@ -581,6 +703,18 @@ void c10m_count(struct c10m_conn *c, int counter, uint64_t n)
 {
     MUST(c->inside && counter >= 0 && (unsigned)counter < c->service->counters);
     c->service->counts[counter] += n;
+}
+
+void c10m_request_begin(struct c10m_conn *c)
+{
+    MUST(c->inside && c->service->app->marks_requests && !c->in_request);
+    c->in_request = true;
+}
+
+void c10m_request_end(struct c10m_conn *c)  // an error may be answered before a request is whole
+{
+    MUST(c->inside);
+    c->in_request = false;
 }
 
 bool c10m_log(struct c10m_conn *c, const void *record, size_t len)

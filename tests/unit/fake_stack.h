@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "c10m/app.h"
+#include "c10m/trace.h"
 
 struct fake_bytes {
     uint8_t *at;
@@ -30,10 +30,12 @@ struct c10m_conn {
     size_t send_room;       // most bytes of c10m_send in flight; SIZE_MAX: no limit
     unsigned refs_refused;  // so many c10m_send_ref are refused first
     uint64_t now_us, timer_us;
+    uint32_t waited_us;
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
     bool closed;      // `close` was told: only fake_close() may follow
     bool connecting;  // made by c10m_connect, not yet answered
     bool draining;    // what c10m_draining() says
+    bool in_request;  // c10m_request_begin() without c10m_request_end()
     unsigned data_calls, timer_sets, worker;
     uint64_t handle;
     uint8_t peer_addr[16];
@@ -47,8 +49,18 @@ struct c10m_service *fake_service_new(const struct c10m_app *app, const char *co
 void fake_service_free(struct c10m_service *s);
 // fake_warnings: how many lines the service's init gave to c10m_warn; *last: the last of them.
 unsigned fake_warnings(const struct c10m_service *s, const char **last);
-// fake_image_limit: images beyond `bytes` in all find no room in the next service.
+// fake_image_limit: images beyond `bytes` in a set find no room in the next service.
+// fake_memory_lacks: so many of the next images find no memory. fake_image_sets: sets of images
+// that are not freed.
 void fake_image_limit(uint64_t bytes);
+void fake_memory_lacks(struct c10m_service *s, unsigned n);
+unsigned fake_image_sets(const struct c10m_service *s);
+// fake_reload: a reload, as c10m/reload.h has it, with the result of the last `read`. fake_release:
+// releases what is unused, and returns how many objects. fake_stopping: what c10m_reload_stopping()
+// says.
+int fake_reload(struct c10m_service *s, char *text, size_t bytes);
+unsigned fake_release(struct c10m_service *s);
+void fake_stopping(struct c10m_service *s, bool stopping);
 // fake_counter: the value of the counter called `name`; aborts when there is none.
 uint64_t fake_counter(const struct c10m_service *s, const char *name);
 

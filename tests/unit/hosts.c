@@ -7,6 +7,8 @@
 #include "base/toeplitz.h"
 #include "drivers/port_table.h"
 
+enum { JUMBO_PACKETS = 1024 };
+
 static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct hosts_wire *w = p->priv;
@@ -23,6 +25,8 @@ static uint16_t tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     struct hosts_wire *to = from->peer;
     n = MIN(n, from->takes);
     for (uint16_t i = 0; i < n; i++) {
+        if (from->refuses != NULL && from->refuses(pkts[i]))
+            return i;
         if (to->end->deaf) {
             to->end->dropped++;
             pkt_free(pkts[i]);
@@ -108,6 +112,8 @@ static void place_wires(struct hosts *h, unsigned i)
         w->takes = UINT16_MAX;
         w->port = (struct port){
             .ops = &ops, .name = "wire", .mac = mac_of(i, k), .mtu = 1500, .queues = 1, .priv = w};
+        if (s->params.ports[k].port.mtu != 0)
+            w->port.mtu = s->params.ports[k].port.mtu;
         w->port.name[4] = k == 0 ? '\0' : '2';
     }
     s->ports[0] = &h->e[i].wires[0].port;
@@ -156,6 +162,10 @@ static void place(struct hosts *h, unsigned i, const struct c10m_app *const apps
         place_second(h, i);
     s->pools[0] = pkt_pool_create(i == 0 ? "end0" : "end1", 2048, -1);
     CHECK(s->pools[0] != NULL);
+    if (server_has_jumbo(p)) {
+        s->jumbo_pools[0] = pkt_pool_create_jumbo(i == 0 ? "jumbo0" : "jumbo1", JUMBO_PACKETS, -1);
+        CHECK(s->jumbo_pools[0] != NULL);
+    }
     struct region r[REGION_COUNT];
     server_regions(p, r);
     struct arena_params ap = {.name = "hosts", .pages = PAGES_NONE, .node = -1};
@@ -192,6 +202,9 @@ void hosts_free(struct hosts *h)
     for (unsigned i = 0; i < 2; i++) {
         CHECK(pkt_pool_free_count(h->e[i].server.pools[0]) == 2048);
         pkt_pool_destroy(h->e[i].server.pools[0]);
+        struct pkt_pool *jumbo = h->e[i].server.jumbo_pools[0];
+        CHECK(jumbo == NULL || pkt_pool_free_count(jumbo) == JUMBO_PACKETS);
+        pkt_pool_destroy(jumbo);
         arena_close(h->e[i].server.arena);
     }
     free(h);

@@ -26,6 +26,14 @@ struct steering_env {
     struct ctl_steering *steering;
 };
 
+// steering_env_follow: the interface that the last port follows; NULL: none. Set it before
+// steering_env_new().
+static const char *steering_env_follow;
+
+// steering_env_app: the application of the first service; NULL: none. Set it before
+// steering_env_new(), too.
+static const struct c10m_app *steering_env_app;
+
 static inline void steering_env_params(struct steering_env *e)
 {
     struct server_params *p = &e->server.params;
@@ -37,9 +45,13 @@ static inline void steering_env_params(struct steering_env *e)
         for (unsigned k = 0; k < a->n; k++)
             p->ports[i].net.locals[k] = (struct net_local){a->at[k].addr, (uint8_t)a->at[k].bits};
     }
+    p->ports[p->n_ports - 1].follow = steering_env_follow;
     p->n_services = e->conf.n_services;
     for (unsigned i = 0; i < p->n_services; i++)
         p->services[i].name = e->server.services[i].name = e->conf.services[i].name;
+    for (unsigned i = 0; i < p->n_services; i++)
+        e->server.services[i].ix = (uint8_t)i;
+    e->server.services[0].app = steering_env_app;
 }
 
 // steering_env_new: file, unless NULL: what SIGHUP reads.

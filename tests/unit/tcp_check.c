@@ -459,3 +459,11 @@ const char *tcp_check_leaks(const struct tcp *t)
         return "TIME-WAIT records";
     return t->table->count != 0 ? "entries of the flow table" : NULL;
 }
+
+const char *tcp_check_prefixes(const struct tcp *t)
+{
+    for (unsigned i = 0; t->prefixes != NULL && i < 2 * PREFIX_CELLS; i++)
+        if (t->prefixes->cell[i / PREFIX_CELLS][i % PREFIX_CELLS] != 0)
+            return "connections counted with their prefix";
+    return NULL;
+}

@@ -29,3 +29,7 @@ bool tcp_check_wheel(const struct tcp *t, uint32_t count, char what[TCP_CHECK_BY
 
 // tcp_check_leaks: NULL, or the name of what a TCP without connections still holds.
 const char *tcp_check_leaks(const struct tcp *t);
+
+// tcp_check_prefixes: the same of connections that are counted with their prefixes. Apart, because
+// it takes longer.
+const char *tcp_check_prefixes(const struct tcp *t);

@@ -149,6 +149,7 @@ static void init_pools(struct end *e, const struct pair_sizes *z)
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
     const struct keys keys = keys_from(secret);
     tcp_set_keys(t, &keys);
+    t->prefixes = prefixes_init(zeroed(sizeof(*t->prefixes)), keys.of[SECRET_PREFIXES]);
 }
 
 void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
@@ -172,6 +173,7 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     t->out = e->out;
     t->sacks_in = (const struct seq_range(*)[SEG_SACK_MAX])e->sacks_in;
     t->sacks_out = e->sacks_out;
+    t->pieces_out = e->pieces_out;
     t->places = e->places;
     t->cfg = tcp_config_default();
     t->cfg.quick_ack = false;  // unless a test is about it
@@ -211,12 +213,14 @@ void end_fini(struct end *e, bool clean)
 {
     struct tcp *t = &e->tcp;
     const char *leak = end_leaks(e);
+    if (leak == NULL)
+        leak = tcp_check_prefixes(t);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],       e->mem[1], e->mem[2],    t->table,       t->blocks,
-                   t->block_pool,   t->wheel,  t->xmit_runs, t->rounds,      t->syns,
-                   t->syn_pool,     t->exts,   t->ext_pool,  t->tw4.records, t->tw6.records,
-                   e->sock.scratch, e->shadows};
+    void *all[] = {e->mem[0],       e->mem[1],  e->mem[2],    t->table,       t->blocks,
+                   t->block_pool,   t->wheel,   t->xmit_runs, t->rounds,      t->syns,
+                   t->syn_pool,     t->exts,    t->ext_pool,  t->tw4.records, t->tw6.records,
+                   e->sock.scratch, e->shadows, t->prefixes};
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
 }
@@ -340,11 +344,24 @@ void pair_free(struct pair *p, bool clean)
     free(p);
 }
 
+uint8_t seg_out_byte(const struct seg_out *o, uint32_t i)
+{
+    if (i < o->data_len[0])
+        return o->data[0][i];
+    i -= o->data_len[0];
+    if (!(o->opts & SEG_OPT_PIECES))
+        return o->data[1][i];
+    const struct seg_piece *piece = (const void *)o->data[1];
+    for (; i >= piece->len; piece++)
+        i -= piece->len;
+    return piece->at[i];
+}
+
 // The bytes of o's data from `at` on.
 static void copy_data(const struct seg_out *o, uint32_t at, uint32_t n, uint8_t *to)
 {
     for (uint32_t i = at; i < at + n; i++)
-        *to++ = i < o->data_len[0] ? o->data[0][i] : o->data[1][i - o->data_len[0]];
+        *to++ = seg_out_byte(o, i);
 }
 
 // n bytes of o's data from `at` on, as a segment.
@@ -370,7 +387,7 @@ static void put(struct pair *p, const struct seg_out *o, unsigned from, uint32_t
         .data_off = 54,
         .data_len = len,
         .flags = last ? o->flags : o->flags & (uint8_t)~SEG_PSH,
-        .opts = o->opts,
+        .opts = o->opts & (uint8_t)~SEG_OPT_PIECES,
         .sack_count = o->opts & SEG_OPT_SACK ? o->n_sack : 0,
         .wscale = o->wscale,
         .ecn = o->tos & 3};
@@ -403,7 +420,7 @@ static void send_out(struct pair *p, unsigned from)
     for (uint32_t i = 0; i < p->e[from].tcp.n_out; i++) {
         const struct seg_out *o = &p->e[from].out[i];
         const uint32_t all = (uint32_t)o->data_len[0] + o->data_len[1];
-        const uint32_t each = all > SEG_WHOLE_MAX ? o->mss : all;
+        const uint32_t each = all > SEG_WHOLE_MAX && o->mss != 0 ? o->mss : all;
         uint32_t at = 0;
         do {
             over_the_link(p, o, from, at, (uint16_t)MIN(each, all - at));

@@ -44,6 +44,7 @@ struct end {
     struct role role;
     struct seg_out out[TCP_OUT_MAX];
     struct seq_range sacks_in[BURST_MAX][SEG_SACK_MAX], sacks_out[TCP_OUT_MAX][SEG_SACK_MAX];
+    struct seg_piece pieces_out[TCP_OUT_MAX][SEG_PIECES_MAX];
     struct tcp_place places[TCP_SEEK_PLACES];
     struct pair_sizes sizes;
     struct tcp_check_shadow *shadows;
@@ -101,6 +102,9 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
 // end_check_pools: CHECKs that blocks, pools, table and gauges agree; for tests that take nothing
 // out of a pool themselves.
 void end_check_pools(const struct end *e);
+
+// seg_out_byte: byte i of the data of o.
+uint8_t seg_out_byte(const struct seg_out *o, uint32_t i);
 
 // end_connect: active open to v4:port; CHECKs that it works. end_connect_from: from that port.
 uint32_t end_connect_from(struct end *e, uint16_t from, uint32_t v4, uint16_t port);

@@ -247,7 +247,7 @@ static void refusal_asks_for_the_missing_size_only(void **state)
 static struct arena *open_arena(const char *dir, const char *name, enum pages_kind pages,
                                 uint64_t bytes, struct err *e)
 {
-    const struct arena_params p = {dir, name, pages, bytes, 0, -1};
+    const struct arena_params p = {dir, name, pages, bytes, 0, -1, false};
     e->text[0] = '\0';
     struct arena *a = arena_open(&p, e);
     assert_int_equal(a != NULL, e->text[0] == '\0');
@@ -339,7 +339,7 @@ static void memory_of_a_node_is_bound_to_it(void **state)
 {
     need_pages();
     struct err e = {.text = ""};
-    struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0};
+    struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0, false};
     struct arena *a = arena_open(&p, &e);
     assert_non_null(a);
     arena_close(a);
@@ -391,7 +391,7 @@ static pid_t start_owner(const char *dir, const char *name)
     if (pid == 0) {
         struct err e;
         signal(SIGTERM, wake);
-        const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1};
+        const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1, false};
         struct arena *a = arena_open(&p, &e);
         ok = a != NULL;
         if (ok)
@@ -455,6 +455,70 @@ static void killed_owner_does_not_keep_the_mount(void **state)
     assert_gone(in_root("i"));
 }
 
+// keep_owner: a process that keeps its arena, with one byte in it, and is killed. Its pages stay.
+static void keep_owner(const char *dir, const char *name)
+{
+    int status;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct err e;
+        const struct arena_params p = {dir, name, PAGES_2M, PAGE_2M, 0, -1, true};
+        struct arena *a = arena_open(&p, &e);
+        if (a == NULL || arena_is_kept(a))
+            _exit(1);
+        *(uint8_t *)arena_carve(a, "all", PAGE_2M, 64) = 42;
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+}
+
+static struct arena *open_kept(const char *dir, const char *name, uint64_t bytes)
+{
+    struct err e;
+    const struct arena_params p = {dir, name, PAGES_2M, bytes, 0, -1, true};
+    struct arena *a = arena_open(&p, &e);
+    assert_non_null(a);
+    return a;
+}
+
+static void what_a_killed_process_kept_is_the_next_ones_at_the_same_address(void **state)
+{
+    need_pages();
+    keep_owner(in_root("h"), "srv");
+    struct arena *a = open_kept(in_root("h"), "srv", PAGE_2M);
+    assert_true(arena_is_kept(a));
+    uint8_t *at = arena_carve(a, "all", PAGE_2M, 64);
+    assert_int_equal(*at, 42);
+    *at = 43;
+    arena_close(a);  // without arena_drop(): it is kept once more
+    a = open_kept(in_root("h"), "srv", 4 * PAGE_2M);
+    assert_true(arena_is_kept(a));
+    assert_int_equal(arena_reserved_bytes(a), PAGE_2M);  // its own size
+    assert_ptr_equal(arena_carve(a, "all", PAGE_2M, 64), at);
+    assert_int_equal(*at, 43);
+    arena_drop(a);
+    arena_close(a);
+    assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("h"));
+}
+
+static void what_was_kept_stays_beside_others_and_goes_when_its_name_does_not_keep(void **state)
+{
+    struct err e;
+    need_pages();
+    keep_owner(in_root("h"), "srv");
+    arena_close(open_arena(in_root("h"), "other", PAGES_2M, 1, &e));
+    assert_int_equal(access(in_root("h/2M/srv"), F_OK), 0);
+    struct arena *a = open_arena(in_root("h"), "srv", PAGES_2M, PAGE_2M, &e);
+    assert_non_null(a);
+    assert_false(arena_is_kept(a));
+    assert_true(all_zero(arena_carve(a, "all", PAGE_2M, 64), PAGE_2M));
+    arena_close(a);
+    assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("h"));
+}
+
 static void directory_that_was_there_stays(void **state)
 {
     need_pages();
@@ -484,7 +548,7 @@ static void no_other_user_can_hold_the_lock_of_a_start(void **state)
     struct err e = {0};
     if (geteuid() != 0)
         skip();
-    assert_int_equal(hugedir_open(&d, in_root("locked"), "one", &e), 0);
+    assert_int_equal(hugedir_open(&d, in_root("locked"), "one", false, &e), 0);
     hugedir_close(&d);
     assert_int_equal(opens_the_lock_as_nobody(), 0);
 }
@@ -498,7 +562,7 @@ static void owners_that_come_and_go_at_once_leave_nothing(void **state)
             struct err e = {.text = ""};
             char name[16];
             snprintf(name, sizeof(name), "n%d", i);
-            const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1};
+            const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1, false};
             for (int n = 0; n < 50; n++) {
                 struct arena *a = arena_open(&p, &e);
                 if (a == NULL)
@@ -577,7 +641,7 @@ static void assert_refused(bool root_still, const char *why)
     const pid_t pid = fork();
     if (pid == 0) {
         struct err e;
-        const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1};
+        const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1, false};
         if (!give_up(root_still))
             _exit(2);
         _exit(arena_open(&p, &e) == NULL && strstr(e.text, why) != NULL ? 0 : 1);
@@ -636,6 +700,8 @@ int main(void)
         cmocka_unit_test(files_of_killed_processes_of_any_name_are_removed),
         cmocka_unit_test(last_owner_out_unmounts_and_removes_in_either_order),
         cmocka_unit_test(killed_owner_does_not_keep_the_mount),
+        cmocka_unit_test(what_a_killed_process_kept_is_the_next_ones_at_the_same_address),
+        cmocka_unit_test(what_was_kept_stays_beside_others_and_goes_when_its_name_does_not_keep),
         cmocka_unit_test(directory_that_was_there_stays),
         cmocka_unit_test(owners_that_come_and_go_at_once_leave_nothing),
         cmocka_unit_test(no_other_user_can_hold_the_lock_of_a_start),

@@ -32,11 +32,13 @@ static int tear_down(void **state)
     return 0;
 }
 
+static uint32_t ports_asked = 1;
+
 static struct capture_reader *dump_of(uint32_t snap, uint8_t ways, const char *program)
 {
     const struct capture_reader_params p = {.program = program,
                                             .snap_bytes = snap,
-                                            .ports = 1,
+                                            .ports = ports_asked,
                                             .directions = ways,
                                             .ring_bytes = CAPTURE_RING_BYTES_MIN};
     struct err err = {.text = ""};
@@ -111,6 +113,48 @@ static void frames_come_in_order_with_their_bytes(void **state)
     frame_is(d, 33, 33, 3);
     assert_false(capture_reader_peek(d, &f));
     capture_reader_free(d);
+}
+
+// vlan_copied: what is copied of a frame of 60 bytes of the port of VLAN 100 on port 0, with these
+// ports in the dump. Returns the bytes; the frame itself stays without a tag.
+static uint32_t vlan_copied(uint32_t ports, const char *program, uint8_t got[64])
+{
+    const unsigned ix = s->params.n_ports;
+    struct capture_frame f;
+    s->params.ports[ix] = (struct server_port_params){.port = {.driver = "vlan", .vlan = 100}};
+    s->params.n_ports++;
+    ports_asked = ports | 1u << ix;
+    struct capture_reader *d = attached(CAPTURE_SNAP_MAX, CAPTURE_IN, program);
+    struct pkt *p = frame_of(60, 0);
+    capture_burst(w->captures, ix, CAPTURE_IN, &p, 1);
+    assert_int_equal(pkt_len(p), 60);
+    for (unsigned i = 0; i < 60; i++)
+        assert_int_equal(pkt_data(p)[i], i);
+    pkt_free(p);
+    const bool some = capture_reader_peek(d, &f);
+    if (some)
+        capture_reader_take(d, got);
+    capture_reader_free(d);
+    s->params.n_ports--;
+    ports_asked = 1;
+    return some ? f.bytes : 0;
+}
+
+static void a_frame_of_a_vlan_has_its_tag_where_its_parent_is_captured(void **state)
+{
+    // ether[14:2] == 100: ldh [14]; jeq #100; ret
+    static const char of_100[] = "4 40 0 0 14 21 0 1 100 6 0 0 262144 6 0 0 0";
+    static const uint8_t tag[4] = {0x81, 0, 0, 100};
+    uint8_t got[64];
+    assert_int_equal(vlan_copied(1, NULL, got), 64);
+    assert_memory_equal(got + 12, tag, sizeof(tag));
+    for (unsigned i = 0; i < 60; i++)
+        assert_int_equal(got[i < 12 ? i : i + 4], i);
+    assert_int_equal(vlan_copied(0, NULL, got), 60);
+    for (unsigned i = 0; i < 60; i++)
+        assert_int_equal(got[i], i);
+    assert_int_equal(vlan_copied(1, of_100, got), 64);  // the filter sees it too
+    assert_int_equal(vlan_copied(0, of_100, got), 0);
 }
 
 static void only_so_many_bytes_are_copied_as_were_asked_for(void **state)
@@ -581,6 +625,7 @@ int main(void)
 #define HERE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         HERE(frames_come_in_order_with_their_bytes),
+        HERE(a_frame_of_a_vlan_has_its_tag_where_its_parent_is_captured),
         HERE(only_so_many_bytes_are_copied_as_were_asked_for),
         HERE(a_ring_wraps_at_every_place),
         HERE(a_full_ring_drops_and_counts_and_goes_on),

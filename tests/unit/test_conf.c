@@ -236,7 +236,7 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
     expect(
         "[port f]\ndriver=rnig\naddress=10.0.0.2/24,10.0.0/8\ngateway=10.0.0.256\n"
         "neighbor=10.0.0.1\nneighbor=10.0.0.1 01:00:00:00:00:01\nmac=02:00:00:00:00\n"
-        "mtu=2035\nrx_ring=100\nloss=100.1\ncorrupt=0.00001\nhost_address=10.0.0.1/33\n"
+        "mtu=9001\nrx_ring=100\nloss=100.1\ncorrupt=0.00001\nhost_address=10.0.0.1/33\n"
         "device=a b\nqueues=17\n",
         "f:2: driver: expected DRIVERS, got \"rnig\"\n"
         "f:3: address: expected at most 16 addresses and prefixes, as 10.0.0.2/24, "
@@ -248,7 +248,7 @@ static void a_bad_value_of_a_port_or_service_tells_what_was_expected(void **stat
         "02:00:00:00:00:01, got \"10.0.0.1 01:00:00:00:00:01\"\n"
         "f:7: mac: expected a unicast MAC address, as 02:00:00:00:00:01, got "
         "\"02:00:00:00:00\"\n"
-        "f:8: mtu: expected a whole number from 576 to 2034, got \"2035\"\n"
+        "f:8: mtu: expected a whole number from 576 to 9000, got \"9001\"\n"
         "f:9: rx_ring: expected auto or a power of two from 64 to 32768, got \"100\"\n"
         "f:10: loss: expected a percentage from 0 to 100, as 0.5 (at most four decimals), got "
         "\"100.1\"\n"
@@ -1105,6 +1105,153 @@ static void a_fault_port_that_wraps_wrongly_is_told(void **state)
            "f:3: address: expected in [port f], which wraps this port\n");
 }
 
+#define VLAN(name, id) "[port " name "]\ndriver=vlan\nparent=p\nvlan=" id "\n"
+
+static void a_vlan_port_has_a_parent_and_its_mtu(void **state)
+{
+    expect(VLAN("v", "1") "address=10.1.0.2/24\n[port p]\ndriver=ring\nmtu=1400\n" VLAN(
+               "w", "4094") "address=10.2.0.2/24\nmtu=1300\n",
+           "");
+    assert_string_equal(conf_got.ports[0].parent, "p");
+    assert_int_equal(conf_got.ports[0].vlan, 1);
+    assert_int_equal(conf_got.ports[0].mtu, 1400);
+    assert_int_equal(conf_got.ports[2].vlan, 4094);
+    assert_int_equal(conf_got.ports[2].mtu, 1300);
+    expect("[port p]\ndriver=ring\nmtu=9000\n" VLAN("v", "1") "address=10.1.0.2/24\n", "");
+    assert_int_equal(conf_got.ports[1].mtu, 9000);
+}
+
+static void a_vlan_port_without_what_it_needs_is_told(void **state)
+{
+    expect(PORT "[port v]\ndriver=vlan\naddress=10.1.0.2/24\n",
+           "f:4: parent: missing: expected the name of the port on whose link the VLAN is\n"
+           "f:4: vlan: missing: expected a whole number from 1 to 4094\n");
+    expect(PORT "[port v]\ndriver=vlan\nparent=p\nvlan=7\n",
+           "f:4: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
+           "fd00::2/64\n");
+    expect("[port p]\ndriver=ring\n",
+           "f:1: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
+           "fd00::2/64\n");
+}
+
+static void a_vlan_out_of_range_or_twice_is_told(void **state)
+{
+    expect(PORT VLAN("v", "4095") "address=10.1.0.2/24\n",
+           "f:7: vlan: expected none or a whole number from 1 to 4094, got \"4095\"\n");
+    expect(PORT VLAN("v", "7") "address=10.1.0.2/24\n" VLAN("w", "7") "address=10.2.0.2/24\n",
+           "f:12: vlan: expected a VLAN that port v does not have, got 7\n");
+    expect(PORT "[port q]\ndriver=ring\naddress=10.3.0.2/24\n" VLAN(
+               "v", "7") "address=10.1.0.2/24\n[port "
+                         "w]\ndriver=vlan\nparent=q\nvlan=7\naddress=10.2.0.2/24\n",
+           "");
+}
+
+static void a_vlan_on_no_link_is_told(void **state)
+{
+    expect("[port wire]\ndriver=ring\naddress=10.0.0.2/24\n[port v]\ndriver=vlan\nparent=wrie\n"
+           "vlan=1\naddress=10.1.0.2/24\n",
+           "f:6: parent: expected the name of a [port NAME], got \"wrie\"; did you mean wire?\n");
+    expect("[port v]\ndriver=vlan\nparent=v\nvlan=1\naddress=10.1.0.2/24\n",
+           "f:3: parent: expected another port, got the port itself\n");
+    expect(PORT VLAN("v", "1") "address=10.1.0.2/24\n[port w]\ndriver=vlan\nparent=v\nvlan=2\n"
+                               "address=10.2.0.2/24\n",
+           "f:11: parent: expected a port of another driver than vlan, got port v\n");
+    expect("[port p]\ndriver=ring\n[port f]\ndriver=fault\nwraps=p\naddress=10.0.0.2/24\n" VLAN(
+               "v", "1") "address=10.1.0.2/24\n",
+           "f:9: parent: expected a port that no other port wraps, got p, which port f wraps\n");
+    expect(PORT VLAN("v", "1") "[port f]\ndriver=fault\nwraps=v\naddress=10.1.0.2/24\n",
+           "f:10: wraps: expected a port of another driver than vlan, got port v\n");
+}
+
+static void a_vlan_port_takes_no_more_than_its_parent_and_has_no_device(void **state)
+{
+    expect(PORT VLAN("v", "1") "address=10.1.0.2/24\nmtu=1501\n",
+           "f:9: mtu: expected at most the mtu of port p, 1500, got 1501\n");
+    expect(PORT "vlan=3\n", "f:4: vlan: expected with driver = vlan only, got driver = ring\n");
+}
+
+#define MEMBER(name) "[port " name "]\ndriver=ring\n"
+#define BOND(name, members)                                                                        \
+    "[port " name "]\ndriver=bond\naddress=10.9.0.2/24\nmembers=" members "\n"
+
+static void a_bond_has_members_and_their_mtu(void **state)
+{
+    (void)state;
+    expect(BOND("b", "p0, p1") "mtu=9000\nprimary=p1\n" MEMBER("p0") MEMBER("p1"), "");
+    const struct conf_port *b = &conf_got.ports[0];
+    assert_int_equal(b->members.n, 2);
+    assert_string_equal(b->members.at[0], "p0");
+    assert_string_equal(b->members.at[1], "p1");
+    assert_string_equal(b->primary, "p1");
+    assert_int_equal(b->mode, CONF_ACTIVE_BACKUP);
+    assert_int_equal(conf_got.ports[1].mtu, 9000);
+    assert_int_equal(conf_got.ports[2].mtu, 9000);
+    expect(MEMBER("p0") BOND("b", "p0") "mode=lacp\nlacp_rate=fast\nhash=l23\n", "");
+    assert_int_equal(conf_got.ports[1].mode, CONF_LACP);
+    assert_int_equal(conf_got.ports[1].lacp_rate, 1);
+    assert_int_equal(conf_got.ports[1].hash, 1);
+    expect(MEMBER("p0") BOND("b", "p0") "mode=lacp\n[port v]\ndriver=vlan\nparent=b\nvlan=3\n"
+                                        "address=10.8.0.2/24\n",
+           "");
+}
+
+static void a_bond_without_good_members_is_told(void **state)
+{
+    (void)state;
+    expect("[port b]\ndriver=bond\naddress=10.9.0.2/24\n",
+           "f:1: members: missing: expected the names of ports, as p0, p1\n");
+    expect(MEMBER("wire") BOND("b", "wrie") "[port x]\ndriver=ring\naddress=10.7.0.2/24\n",
+           "f:1: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
+           "fd00::2/64\n"
+           "f:6: members: expected names of [port NAME], got \"wrie\"; did you mean wire?\n");
+    expect(BOND("b", "b"), "f:4: members: expected other ports, got the port itself\n");
+    expect(MEMBER("p0") BOND("b", "p0, p0"),
+           "f:6: members: expected at most 8 different names, as p0, p1, got \"p0\"\n"
+           "f:1: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
+           "fd00::2/64\n");
+    expect(PORT VLAN("v", "1") BOND("b", "v"),
+           "f:11: members: expected ports with a link of their own, got port v of driver vlan\n");
+    expect(MEMBER("p0") "[port f]\ndriver=fault\nwraps=p0\naddress=10.0.0.2/24\n" BOND("b", "p0"),
+           "f:10: members: expected ports that no other port wraps, got p0, which port f wraps\n");
+    expect(MEMBER("p0") BOND("b", "p0") "[port c]\ndriver=bond\naddress=10.7.0.2/24\nmembers=p0\n",
+           "f:10: members: expected ports of no other bond, got p0, a member of port b\n");
+}
+
+// What all members have alike belongs to the bond.
+static void keys_of_the_bond_in_a_member_are_told(void **state)
+{
+    (void)state;
+    expect(BOND("b", "p0") MEMBER("p0") "address=10.0.0.2/24\nmtu=1400\nqueues=1\n"
+                                        "mac=02:00:00:00:00:01\n",
+           "f:7: address: expected in [port b], of which this port is a member\n"
+           "f:10: mac: expected in [port b], of which this port is a member\n"
+           "f:8: mtu: expected in [port b], of which this port is a member\n"
+           "f:9: queues: expected in [port b], of which this port is a member\n");
+}
+
+static void a_member_is_no_parent_and_is_not_wrapped(void **state)
+{
+    (void)state;
+    expect(BOND("b", "p") MEMBER("p") VLAN("v", "1") "address=10.1.0.2/24\n",
+           "f:9: parent: expected a port that is no member of a bond, got p, a member of port b\n");
+    expect(BOND("b", "p") MEMBER("p") "[port f]\ndriver=fault\nwraps=b\naddress=10.6.0.2/24\n",
+           "f:3: address: expected in [port f], which wraps this port\n"
+           "f:9: wraps: expected a port of another driver than bond, got port b\n");
+}
+
+static void keys_of_the_other_mode_and_a_foreign_primary_are_told(void **state)
+{
+    (void)state;
+    expect(MEMBER("p0") BOND("b", "p0") "lacp_rate=fast\nhash=l2\nprimary=p1\n",
+           "f:7: lacp_rate: expected with mode = lacp only\n"
+           "f:8: hash: expected with mode = lacp only\n"
+           "f:9: primary: expected one of the members, got p1\n");
+    expect(MEMBER("p0") BOND("b", "p0") "mode=lacp\nprimary=p0\n",
+           "f:8: primary: expected with mode = active-backup only\n");
+    expect(PORT "primary=p\n",
+           "f:4: primary: expected with driver = bond only, got driver = ring\n");
+}
+
 static void a_fault_port_takes_percentages_and_wraps_a_port_without_address(void **state)
 {
     expect("[port f]\ndriver=fault\nwraps=r\naddress=10.0.1.2/24\nloss=5\ncorrupt=0.5%\n[port r]\n"
@@ -1451,6 +1598,19 @@ static void the_longest_service_fits_its_parameter_text(void **state)
     text_free(&t);
 }
 
+static void the_interface_for_linux_is_a_new_one(void **state)
+{
+#define TAP_ "[port p]\ndriver=tap\ndevice=t0\naddress=10.0.0.2/24\n"
+    expect(TAP_ "linux=l0\n" ECHO_, "");
+    expect("[port p]\ndriver=tap\ndevice=t0\nlinux=l0\n" ECHO_, "");  // Linux gets the address
+    expect(TAP_ "linux=t0\n" ECHO_,
+           "f:5: linux: expected the name of a new interface, got \"t0\" of port p\n");
+    expect(TAP_ "linux=a/b\n" ECHO_,
+           "f:5: linux: expected an interface name of 1 to 15 characters, as eth0, got \"a/b\"\n");
+    expect(TAP_ "linux=l0\n[port q]\ndriver=tap\ndevice=t1\naddress=10.0.1.2/24\nlinux=l0\n" ECHO_,
+           "f:10: linux: expected the name of a new interface, got \"l0\" of port p\n");
+}
+
 // ---- the whole
 
 static void all_errors_are_told_in_one_run(void **state)
@@ -1458,7 +1618,7 @@ static void all_errors_are_told_in_one_run(void **state)
     expect_on(2, "[tcp]\nretries=x\n[port p]\ndriver=tap\nmtu=1\n" ECHO_ "root=/x\n",
               SETS("tcp.nothing=1"),
               "f:2: retries: expected a whole number from 1 to 30, got \"x\"\n"
-              "f:5: mtu: expected a whole number from 576 to 2034, got \"1\"\n"
+              "f:5: mtu: expected a whole number from 576 to 9000, got \"1\"\n"
               "--set tcp.nothing: expected a key of [tcp]\n"
               "f:3: device: missing: expected an interface name of 1 to 15 characters, as eth0\n"
               "f:3: address: missing: expected at least one address and prefix, as 10.0.0.2/24 or "
@@ -1852,6 +2012,17 @@ static void a_port_around_one_with_an_error_is_not_known_either(void **state)
     assert_int_equal(conf_got.n_ports, 0);
 }
 
+static void a_bond_over_a_port_with_an_error_is_not_known_either(void **state)
+{
+    (void)state;
+    struct conf_parts parts;
+    char left_out[256];
+    assert_true(partial("[port b]\ndriver = bond\nmembers = p0, p1\naddress = 10.0.0.1/24\n[port "
+                        "p0]\ndriver = ring\n[port p1]\ndriver = ring\nrx_ring = 1\n",
+                        NULL, 0, &parts, left_out));
+    assert_string_equal(left_out, " [port p1] [port b]");
+}
+
 static void a_section_that_is_not_known_may_be_any_that_is_not_there(void **state)
 {
     (void)state;
@@ -1886,6 +2057,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(errors_after_the_load_have_their_places),
         cmocka_unit_test(the_part_of_a_configuration_without_errors_is_known),
         cmocka_unit_test(a_port_around_one_with_an_error_is_not_known_either),
+        cmocka_unit_test(a_bond_over_a_port_with_an_error_is_not_known_either),
         cmocka_unit_test(a_section_that_is_not_known_may_be_any_that_is_not_there),
         cmocka_unit_test(of_what_is_no_text_and_of_a_wrong_override_nothing_is_known),
         cmocka_unit_test(lines_that_are_no_setting_are_told_with_their_number),
@@ -1940,6 +2112,16 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_neighbor_given_twice_or_our_own_is_told),
         cmocka_unit_test(a_host_address_that_cannot_reach_the_port_is_told),
         cmocka_unit_test(a_fault_port_that_wraps_wrongly_is_told),
+        cmocka_unit_test(a_vlan_port_has_a_parent_and_its_mtu),
+        cmocka_unit_test(a_vlan_port_without_what_it_needs_is_told),
+        cmocka_unit_test(a_vlan_out_of_range_or_twice_is_told),
+        cmocka_unit_test(a_vlan_on_no_link_is_told),
+        cmocka_unit_test(a_vlan_port_takes_no_more_than_its_parent_and_has_no_device),
+        cmocka_unit_test(a_bond_has_members_and_their_mtu),
+        cmocka_unit_test(a_bond_without_good_members_is_told),
+        cmocka_unit_test(keys_of_the_bond_in_a_member_are_told),
+        cmocka_unit_test(a_member_is_no_parent_and_is_not_wrapped),
+        cmocka_unit_test(keys_of_the_other_mode_and_a_foreign_primary_are_told),
         cmocka_unit_test(a_fault_port_takes_percentages_and_wraps_a_port_without_address),
         cmocka_unit_test(more_queues_than_workers_are_told),
         cmocka_unit_test(a_service_without_what_it_needs_is_told),
@@ -1958,6 +2140,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_service_has_at_most_64_lines_of_hosts),
         cmocka_unit_test(a_service_of_hosts_alone_needs_no_root),
         cmocka_unit_test(the_longest_service_fits_its_parameter_text),
+        cmocka_unit_test(the_interface_for_linux_is_a_new_one),
         cmocka_unit_test(all_errors_are_told_in_one_run),
         cmocka_unit_test(more_errors_than_are_shown_are_counted),
         cmocka_unit_test(what_is_printed_loads_to_the_same_configuration),

@@ -208,8 +208,8 @@ static void a_table_that_is_free_again_is_passed_in_bounded_steps(void **state)
         tcp_free(t, ix);
     }
     assert_int_equal(lines_with(read_all(CONNS_TCP4, CHUNK_BYTES), "\n"), 2);
-    assert_in_range(calls, ONCE / CONNS_LOOKS_MAX, ONCE / CONNS_LOOKS_MAX + 2);
-    assert_in_range(calls_without_line, ONCE / CONNS_LOOKS_MAX - 1, ONCE / CONNS_LOOKS_MAX + 1);
+    assert_in_range(calls, ONCE / CONN_LOOKS_MAX, ONCE / CONN_LOOKS_MAX + 2);
+    assert_in_range(calls_without_line, ONCE / CONN_LOOKS_MAX - 1, ONCE / CONN_LOOKS_MAX + 1);
     stop();
 }
 

@@ -17,20 +17,16 @@
 #include "ctl/http/web_path.h"
 #include "ctl/http/web_static.h"
 #include "unit/check.h"
+#include "unit/web_client.h"
 
 enum {
-    ANSWER_BYTES = 4 << 20,
-    WAIT_MS_MAX = 20000,
     LONG_BYTES = 300007,
 };
 
 #define TOKEN "0123456789abcdefXYZ-"
-#define CLOSE "Host: localhost\r\nConnection: close\r\n"
 
-static struct ctl_loop loop;
 static struct tree *tree;
 static struct tree_node *root;
-static struct ctl_http *http;
 static struct err e;
 
 // ---- the tree that is served
@@ -184,139 +180,6 @@ static int teardown(void **state)
     const struct tree_usage u = tree_usage(tree);
     tree_destroy(tree);
     return u.handles != 0 || u.snapshot_bytes != 0;
-}
-
-// ---- clients
-
-static char *got;
-static size_t got_bytes;
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-// client_from: a connected client whose address ends in `last`; -1: refused, and *fd is there to
-// read what it is told.
-static int client_from(unsigned last, int *fd)
-{
-    int pair[2];
-    const struct sockaddr_in from = {.sin_family = AF_INET,
-                                     .sin_addr.s_addr = htonl(0x7f000000 + last)};
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
-    *fd = pair[0];
-    return ctl_http_adopt(http, pair[1], (const struct sockaddr *)&from, sizeof(from));
-}
-
-static int client(void)
-{
-    int fd;
-    assert_int_equal(client_from(1, &fd), 0);
-    return fd;
-}
-
-static void turn(void)
-{
-    assert_true(ctl_loop_turn(&loop, 5) >= 0);
-}
-
-static void send_all(int fd, const char *bytes, size_t n)
-{
-    const uint64_t end_ms = now_ms() + WAIT_MS_MAX;
-    while (n > 0) {
-        const ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EAGAIN)
-            return;  // the server has said enough
-        bytes += MAX(sent, 0);
-        n -= (size_t)MAX(sent, 0);
-        turn();
-        assert_true(now_ms() < end_ms);
-    }
-}
-
-// receive: adds what the server sends; false at the end.
-static bool receive(int fd)
-{
-    const ssize_t n = recv(fd, got + got_bytes, ANSWER_BYTES - 1 - got_bytes, 0);
-    got_bytes += (size_t)MAX(n, 0);
-    got[got_bytes] = '\0';
-    return n > 0 || (n < 0 && errno == EAGAIN);
-}
-
-static void receive_all(int fd)
-{
-    const uint64_t end_ms = now_ms() + WAIT_MS_MAX;
-    got_bytes = 0;
-    while (receive(fd)) {
-        turn();
-        assert_true(now_ms() < end_ms);
-    }
-    close(fd);
-    turn();
-}
-
-static void ask_bytes(const char *request, size_t n)
-{
-    const int fd = client();
-    send_all(fd, request, n);
-    receive_all(fd);
-}
-
-static void ask(const char *request)
-{
-    ask_bytes(request, strlen(request));
-}
-
-static void get(const char *path)
-{
-    char request[8192];
-    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" CLOSE "\r\n", path);
-    ask(request);
-}
-
-static int status(void)
-{
-    return strncmp(got, "HTTP/1.1 ", 9) == 0 ? atoi(got + 9) : -1;
-}
-
-static const char *content(void)
-{
-    const char *at = strstr(got, "\r\n\r\n");
-    return at == NULL ? "" : at + 4;
-}
-
-static bool has(const char *header)
-{
-    const char *end = strstr(got, "\r\n\r\n"), *at = strstr(got, header);
-    return at != NULL && at < end;
-}
-
-static void expect_status(const char *path, int want)
-{
-    get(path);
-    if (status() != want)
-        fail_msg("%s: %.60s, expected %d", path, got, want);
-}
-
-// dechunk: the chunks of content() put together in place; -1: they do not end well.
-static int dechunk(void)
-{
-    char *from = strstr(got, "\r\n\r\n") + 4, *to = from;
-    for (;;) {
-        char *end;
-        const size_t n = strtoul(from, &end, 16);
-        if (end == from || strncmp(end, "\r\n", 2) != 0)
-            return -1;
-        if (n == 0)
-            break;
-        memmove(to, end + 2, n);
-        to += n;
-        from = end + 2 + n + 2;
-    }
-    *to = '\0';
-    return 0;
 }
 
 // ---- reading
@@ -1000,8 +863,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(without_the_token_nothing_is_told, setup_token, teardown),
         cmocka_unit_test_setup_teardown(the_token_has_the_rights_of_root, setup_token, teardown),
     };
-    got = calloc(1, ANSWER_BYTES);
-    const int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    free(got);
-    return rc;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void load(const char *text)
         fail_msg("%s", err.text);
     doctor.force = false;
     machine_host(&doctor.host);
-    doctor_needs_of(&doctor.needs, &params, conf.cpu.exclusive, &doctor.host);
+    doctor_needs_of(&doctor.needs, &params, &conf, &doctor.host);
 }
 
 static int make_machine(void **state)
@@ -124,6 +124,10 @@ static void a_machine_as_it_comes_has_something_in_every_row(void **state)
     says("queues", DOCTOR_OK, "port lan: 4 queues for 4 workers");
     says("memlock", DOCTOR_WARN, "8,388,608 bytes");
     says("nofile", DOCTOR_OK, "1024");
+    says("user", DOCTOR_WARN, "there is no user c10m: a server that root starts stays root");
+    says("capabilities", DOCTOR_WARN, "this process lacks cap_sys_admin");
+    says("confinement", DOCTOR_WARN, "this kernel has no seccomp");
+    says("confinement", DOCTOR_WARN, "this kernel has no Landlock");
     says("cores-taken", DOCTOR_OK, "nobody");
     says("device-taken", DOCTOR_OK, "not bound for a process");
 }
@@ -448,13 +452,47 @@ static void without_an_iommu_uio_is_offered_with_its_risk(void **state)
     machine_delete("/sys/class/iommu");
     says("iommu", DOCTOR_WARN,
          "only uio_pci_generic can bind a NIC, which then reaches all memory");
-    says("iommu", DOCTOR_WARN, "intel_iommu=on");
+    says("iommu", DOCTOR_WARN, "switch it on in the firmware (VT-d)");
+    says("iommu", DOCTOR_WARN, "intel_iommu=on iommu=pt");
     says("vfio", DOCTOR_WARN, "this kernel has no uio_pci_generic");
     assert_int_equal(count_changes("nic-driver"), 0);
     machine_put("/lib/modules/6.1.0-test/modules.dep", "kernel/drivers/uio/uio_pci_generic.ko.xz:");
     says("vfio", DOCTOR_WARN, "uio_pci_generic is not loaded");
     machine_put("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y\n");
     says("iommu", DOCTOR_WARN, "enable_unsafe_noiommu_mode");
+}
+
+static void a_nic_that_leaves_the_iommu_unused_is_named(void **state)
+{
+    (void)state;
+    machine_link("/sys/bus/pci/devices/" NIC_A "/driver", "uio_pci_generic");
+    says("nic-driver", DOCTOR_WARN, "is bound to uio_pci_generic, which does not use the IOMMU");
+    says("nic-driver", DOCTOR_WARN, "the next boot binds it to vfio-pci");
+    machine_delete("/sys/class/iommu");
+    says("nic-driver", DOCTOR_OK, "is bound to uio_pci_generic");
+}
+
+static void an_iommu_that_the_firmware_offers_needs_the_boot_line_only(void **state)
+{
+    char value[4096], by_hand[4096];
+    (void)state;
+    machine_delete("/sys/class/iommu");
+    machine_put("/sys/firmware/acpi/tables/IVRS", "");
+    says("iommu", DOCTOR_WARN, "amd_iommu=on iommu=pt");
+    machine_delete("/sys/firmware/acpi/tables/IVRS");
+    machine_put("/sys/firmware/acpi/tables/DMAR", "");
+    machine_put("/proc/cpuinfo", "vendor_id : AuthenticAMD\n");  // as QEMU's default CPU says
+    assert_int_equal(look("iommu", value, by_hand), DOCTOR_WARN);
+    assert_non_null(strstr(by_hand, "intel_iommu=on iommu=pt"));
+    assert_null(strstr(by_hand, "firmware"));
+}
+
+static void without_an_iommu_a_binding_to_uio_is_good(void **state)
+{
+    (void)state;
+    machine_delete("/sys/class/iommu");
+    machine_put("/etc/driverctl.d/pci-" NIC_A, "uio_pci_generic\n");
+    says("nic-boot", DOCTOR_OK, "driverctl binds it to uio_pci_generic");
 }
 
 static void a_neighbor_of_the_iommu_group_is_named(void **state)
@@ -556,6 +594,59 @@ static void limits_are_those_of_the_process(void **state)
     says("nofile", DOCTOR_WARN, "256");
     machine_delete("/proc/self/limits");
     says("nofile", DOCTOR_UNKNOWN, "does not say");
+}
+
+static void the_user_of_the_configuration_has_to_exist(void **state)
+{
+    (void)state;
+    machine_put("/etc/passwd", "root:x:0:0::/root:/bin/sh\nxc10m:x:7:7::/:\nc10m:x:998:997::/:\n");
+    says("user", DOCTOR_OK, "c10m (998)");
+    load(WORKERS MEMORY "[control]\nuser = web\n" PORT_ON(NIC_A));
+    says("user", DOCTOR_FAIL, "there is no user web");
+    says("user", DOCTOR_FAIL, "useradd --system --no-create-home --shell /usr/sbin/nologin web");
+    load(WORKERS MEMORY "[control]\nuser = root\n" PORT_ON(NIC_A));
+    says("user", DOCTOR_OK, "root (0)");
+}
+
+static void capabilities_are_those_that_the_drivers_need(void **state)
+{
+#define TAP      "[port lan]\ndriver = tap\ndevice = c10m0\naddress = 192.0.2.10/24\n"
+#define NO_PAGES "[memory]\nhugepage = none\nconnections = 1000\n"
+    (void)state;
+    machine_put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
+    load(WORKERS NO_PAGES TAP);
+    says("capabilities", DOCTOR_WARN, "this process lacks cap_net_admin");
+    load(WORKERS NO_PAGES TAP "attach = on\n");
+    says("capabilities", DOCTOR_OK, "needed: none");
+    load(WORKERS MEMORY TAP "attach = on\n");
+    says("capabilities", DOCTOR_WARN, "this process lacks cap_sys_admin");
+    machine_put("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+    load(WORKERS MEMORY TAP);
+    says("capabilities", DOCTOR_OK, "needed: cap_net_admin, cap_sys_admin");
+    machine_delete("/proc/self/status");
+    says("capabilities", DOCTOR_UNKNOWN, "does not say");
+}
+
+static void what_confines_a_server_is_told(void **state)
+{
+    (void)state;
+    machine_put("/proc/sys/kernel/seccomp/actions_avail", "kill_process kill_thread trap errno\n");
+    machine_put("/sys/kernel/security/lsm", "lockdown,capability,landlock,apparmor\n");
+    says("confinement", DOCTOR_OK, "seccomp; Landlock");
+    machine_put("/sys/module/apparmor/parameters/enabled", "Y\n");
+    machine_put("/proc/self/attr/current", "unconfined\n");
+    says("confinement", DOCTOR_OK, "seccomp; Landlock");
+    machine_put("/sys/fs/selinux/enforce", "1\n");
+    says("confinement", DOCTOR_UNKNOWN, "SELinux enforces");
+    machine_put("/proc/self/attr/current", "docker-default (enforce)\n");
+    says("confinement", DOCTOR_WARN, "by the profile docker-default (enforce)");
+    says("confinement", DOCTOR_WARN, "--security-opt apparmor=unconfined");
+    machine_delete("/sys/fs/selinux");
+    machine_delete("/sys/kernel/security/lsm");
+    machine_delete("/proc/self/attr");
+    says("confinement", DOCTOR_WARN, "no Landlock");
+    load(WORKERS MEMORY "[control]\nseccomp = off\nlandlock = off\n" PORT_ON(NIC_A));
+    says("confinement", DOCTOR_OK, "seccomp = off; landlock = off");
 }
 
 // ---- others on the machine
@@ -681,6 +772,29 @@ static void same_machine(const char *before, const char *when)
                  after + at);
     }
     free(after);
+}
+
+static void a_binding_from_before_the_iommu_is_saved_again(void **state)
+{
+    (void)state;
+    machine_put("/etc/driverctl.d/pci-" NIC_A, "uio_pci_generic\n");
+    says("nic-boot", DOCTOR_WARN,
+         "driverctl binds it to uio_pci_generic, which does not use the IOMMU");
+    assert_int_equal(fix_all(), 0);
+    says("nic-boot", DOCTOR_OK, "driverctl binds it to vfio-pci");
+}
+
+static void the_lines_of_a_new_file_stand_below_its_path(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    doctor_explain(&doctor, doctor_row_find("nic-boot"), false, to);
+    fclose(to);
+    assert_non_null(strstr(text, "\n         fix      create /etc/driverctl.d/pci-" NIC_A
+                                 "\n                      + vfio-pci\n"));
+    free(text);
 }
 
 static void fix_mends_what_can_be_mended(void **state)
@@ -1471,6 +1585,10 @@ int main(void)
         ON_MACHINE(an_interface_that_is_up_is_a_warning),
         ON_MACHINE(without_a_port_all_nics_are_listed),
         ON_MACHINE(without_an_iommu_uio_is_offered_with_its_risk),
+        ON_MACHINE(a_binding_from_before_the_iommu_is_saved_again),
+        ON_MACHINE(a_nic_that_leaves_the_iommu_unused_is_named),
+        ON_MACHINE(an_iommu_that_the_firmware_offers_needs_the_boot_line_only),
+        ON_MACHINE(without_an_iommu_a_binding_to_uio_is_good),
         ON_MACHINE(a_neighbor_of_the_iommu_group_is_named),
         ON_MACHINE(a_nic_that_is_not_there_fails),
         ON_MACHINE(a_driver_beside_the_kernels_needs_no_binding),
@@ -1480,8 +1598,12 @@ int main(void)
         ON_MACHINE(siblings_of_workers_are_found),
         ON_MACHINE(irqbalance_with_a_ban_list_is_good),
         ON_MACHINE(limits_are_those_of_the_process),
+        ON_MACHINE(the_user_of_the_configuration_has_to_exist),
+        ON_MACHINE(capabilities_are_those_that_the_drivers_need),
+        ON_MACHINE(what_confines_a_server_is_told),
         ON_MACHINE(another_dpdk_program_on_a_worker_is_found),
         ON_MACHINE(a_device_that_another_holds_fails),
+        ON_MACHINE(the_lines_of_a_new_file_stand_below_its_path),
         ON_MACHINE(fix_mends_what_can_be_mended),
         ON_MACHINE(interrupts_of_siblings_get_their_cpus_back),
         ON_MACHINE(nothing_is_moved_to_a_cpu_that_went_off_line),

@@ -415,6 +415,11 @@ static void a_frame_is_one_line(void **state)
                  "fd000000000000000000000000000002 8000 0000 0000 0000",
             "ICMPv6 fd00::1 > fd00::2 type 128 code 0 len 8");
     line_is(MACS "0800 4500", "IP, truncated");
+    line_is(MACS
+            "8100 a064 0800 4500001e 00004000 40110000 0a000001 0a000002 0035 1000 000a 0000 4142",
+            "vlan 100 UDP 10.0.0.1:53 > 10.0.0.2:4096 len 2");
+    line_is(MACS "88a8 0005 8100 0fff 1234 00", "vlan 5 vlan 4095 Ethernet type 0x1234 len 1");
+    line_is(MACS "8100 00", "Ethernet type 0x8100 len 1");
     line_is(MACS "1234 00", "Ethernet type 0x1234 len 1");
     line_is("00", "Ethernet, truncated");
 }

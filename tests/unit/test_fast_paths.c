@@ -160,8 +160,8 @@ static const struct field {
     FIELD(last_rx_ms),    FIELD(last_progress),
     FIELD(stuck_at_ms),   FIELD(oow_16ms),
     FIELD(quickack_left), FIELD(generation),
-    FIELD(retries),       FIELD(source),
-    FIELD(app),           FIELD(recover),
+    FIELD(retries),       FIELD(app),
+    FIELD(recover),
 };
 
 // block_differs: the name of the first field that differs.

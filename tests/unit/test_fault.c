@@ -502,6 +502,61 @@ static void bad_parameters_are_refused_with_the_reason(void **state)
     }
 }
 
+// ---- an inner port that refuses frames
+
+static const struct port_ops *inner_ops;
+static bool refuses_all;
+
+static uint16_t refuse_some(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    uint16_t k = 0;
+    while (k < n && !refuses_all && number_of(pkts[k]) % 1000 != 999)
+        k++;
+    return k == 0 ? 0 : inner_ops->tx_burst(p, q, pkts, k);
+}
+
+static void a_frame_that_the_inner_port_never_takes_is_dropped_and_the_others_pass(void **state)
+{
+    enum { N = 3100 };
+    const struct port_params p = base();
+    struct rig r = open_rig(&p);
+    struct port *inner = fault_inner(r.fault);
+    struct pkt *none;
+    struct port_stats s;
+    struct fault_counts rx, tx;
+    uint32_t got = 0;
+    inner_ops = inner->ops;
+    struct port_ops refusing = *inner->ops;
+    refusing.tx_burst = refuse_some;
+    inner->ops = &refusing;
+    refuses_all = true;
+    for (uint32_t i = 0; i < N; i++) {
+        struct pkt *f = frame(pool_a, i);
+        assert_int_equal(r.fault->ops->tx_burst(r.fault, 0, &f, 1), 1);
+    }
+    for (unsigned i = 0; i < 100; i++, clock_us += FAULT_REFUSED_US)
+        r.fault->ops->rx_burst(r.fault, 0, &none, 1);
+    fault_read(r.fault, &rx, &tx);
+    assert_int_equal(tx.refused, 0);
+    assert_int_equal(tx.held, N);
+    refuses_all = false;
+    for (unsigned i = 0; i < 2 * N; i++, clock_us += FAULT_REFUSED_US) {
+        struct pkt *in[BURST_MAX];
+        assert_int_equal(r.fault->ops->rx_burst(r.fault, 0, &none, 1), 0);
+        const uint16_t n = r.far->ops->rx_burst(r.far, 0, in, BURST_MAX);
+        got += n;
+        pkt_free_bulk(in, n);
+    }
+    fault_read(r.fault, &rx, &tx);
+    assert_int_equal(tx.held, 0);
+    assert_int_equal(tx.refused, N / 1000);
+    assert_int_equal(got, N - N / 1000);
+    r.fault->ops->stats(r.fault, &s);
+    assert_int_equal(s.tx_errors, N / 1000);
+    inner->ops = inner_ops;
+    close_rig(&r);
+}
+
 int main(void)
 {
     pkt_env_start(0);
@@ -529,6 +584,7 @@ int main(void)
         cmocka_unit_test(an_empty_pool_means_no_copies_but_no_loss),
         cmocka_unit_test(stats_tell_what_was_taken_and_added_on_purpose),
         cmocka_unit_test(transmit_checksum_offload_is_not_passed_on),
+        cmocka_unit_test(a_frame_that_the_inner_port_never_takes_is_dropped_and_the_others_pass),
         cmocka_unit_test(bad_parameters_are_refused_with_the_reason),
     };
     int failed = cmocka_run_group_tests_name("fault", tests, NULL, NULL);

@@ -19,6 +19,7 @@ struct device {
     struct pkt *out[WORKERS][QUEUE_MAX];
     unsigned n_out[WORKERS];
     unsigned takes;
+    uint32_t refuses;  // the number of a packet that it never takes
 };
 
 static struct device dev;
@@ -28,6 +29,13 @@ static struct toeplitz hash;
 static struct handoff *handoff;
 static void *parts[WORKERS];
 static unsigned workers;
+
+static uint32_t number_of(const struct pkt *p)
+{
+    uint32_t v;
+    memcpy(&v, pkt_data(p) + 38, 4);
+    return ntohl(v);
+}
 
 static uint16_t dev_rx(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
@@ -41,6 +49,8 @@ static uint16_t dev_tx(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n
 {
     uint16_t took = 0;
     for (; took < n && dev.takes != 0 && dev.n_out[q] < QUEUE_MAX; took++, dev.takes--) {
+        if (dev.refuses != 0 && number_of(pkts[took]) == dev.refuses)
+            break;
         assert_ptr_equal(pkts[took]->m.pool, &pools[q]->mp);
         dev.out[q][dev.n_out[q]++] = pkts[took];
     }
@@ -173,13 +183,6 @@ static struct pkt *arrive(unsigned q, struct tuple t, uint32_t number)
     p->m.ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     dev.in[q][dev.n_in[q]++] = p;
     return p;
-}
-
-static uint32_t number_of(const struct pkt *p)
-{
-    uint32_t v;
-    memcpy(&v, pkt_data(p) + 38, 4);
-    return ntohl(v);
 }
 
 static struct tuple tuple_of(const struct pkt *p)
@@ -408,6 +411,27 @@ static void a_flood_of_arp_leaves_room_for_segments(void **state)
         pkt_free_bulk(pkts, n);
     assert_int_equal(stats[0].c.handed_out, 1);
     assert_int_equal(stats[0].drops[DROP_handoff_full], 100 - (SLOTS - 1) / 2);
+    end();
+}
+
+// Software finds the worker behind a tag that has a priority alone; other tags are dropped.
+static void a_priority_tag_does_not_hide_the_worker(void **state)
+{
+    open_with(4, 1, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        const struct tuple t = flow(i);
+        uint8_t f[128] = {0};
+        put16(put16(f + 12, 0x8100), 0xa000);
+        put16(f + 16, 0x0800);
+        uint8_t *end_of = put16(put16(put_ip(f + 18, t, 6, i % 3), t.src_port), t.dst_port);
+        const uint32_t len = (uint32_t)(end_of - f);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), home(t));
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len - 1), HANDOFF_HERE);
+        put16(f + 14, 100);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
+        put16(put16(f + 14, 0), 0x8100);
+        assert_int_equal(handoff_home(&hash, 128, 4, f, len), HANDOFF_HERE);
+    }
     end();
 }
 
@@ -704,6 +728,33 @@ static void a_port_that_takes_nothing_holds_the_sender_back(void **state)
     end();
 }
 
+// Of three that send through the first, one sends a packet that the device never takes, and at
+// first nobody sends anything after it.
+static void a_packet_that_is_refused_for_ever_does_not_hold_back_the_others(void **state)
+{
+    struct pkt *pkts[BURST_MAX];
+    unsigned took = 0;
+    open_with(4, 1, 0);
+    dev.refuses = 1000;
+    assert_int_equal(transmit(1, 1000, 1), 1);
+    for (unsigned i = 0; i < 10000; i++)
+        receive(0, pkts);
+    assert_int_equal(stats[0].drops[DROP_tx_full], 0);
+    for (unsigned i = 0; i < 10000; i++) {
+        took += transmit(2 + i % 2, 1, 1);
+        receive(0, pkts);
+        receive(2 + i % 2, pkts);
+    }
+    struct handoff_counts c;
+    handoff_read(handoff, 0, &c);
+    assert_int_equal(c.tx_refused, 1);
+    assert_int_equal(stats[0].drops[DROP_tx_full], 1);
+    assert_true(took > 1000);
+    handoff_flush(handoff);
+    assert_int_equal(dev.n_out[0], MIN(took, (unsigned)QUEUE_MAX));
+    end();
+}
+
 static void a_tx_offload_crosses(void **state)
 {
     struct pkt *pkts[BURST_MAX], *p = pkt_of(pools[1], 1, FRAME);
@@ -877,6 +928,7 @@ int main(void)
         cmocka_unit_test(without_a_packet_to_copy_into_it_waits),
         cmocka_unit_test(arp_reaches_every_worker),
         cmocka_unit_test(a_flood_of_arp_leaves_room_for_segments),
+        cmocka_unit_test(a_priority_tag_does_not_hide_the_worker),
         cmocka_unit_test(an_icmp_error_goes_to_the_connection_that_it_quotes),
         cmocka_unit_test(a_datagram_a_broadcast_and_an_error_about_one_go_home_by_their_ports),
         cmocka_unit_test(segments_and_datagrams_of_ipv6_go_home_also_behind_extension_headers),
@@ -889,6 +941,7 @@ int main(void)
         cmocka_unit_test(those_without_a_queue_send_through_another_in_order),
         cmocka_unit_test(what_was_sent_through_another_comes_home_without_more_being_sent),
         cmocka_unit_test(a_port_that_takes_nothing_holds_the_sender_back),
+        cmocka_unit_test(a_packet_that_is_refused_for_ever_does_not_hold_back_the_others),
         cmocka_unit_test(a_tx_offload_crosses),
         cmocka_unit_test(large_segments_are_cut_by_the_device_only_where_each_worker_has_a_queue),
         cmocka_unit_test(a_verdict_crosses_and_no_flag_that_speaks_of_what_is_not_copied),

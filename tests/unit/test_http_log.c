@@ -214,6 +214,26 @@ static void a_rotated_file_is_left_and_a_new_one_begun(void **state)
     fake_service_free(s);
 }
 
+static void an_order_opens_the_file_again_at_once(void **state)
+{
+    char err[128], old[TEMP_PATH_BYTES + 32];
+    unlink(path);
+    struct http_log *log = http_log_open(path, false, err, sizeof(err));
+    struct http_log_record r = {.status = 200};
+    assert_non_null(log);
+    snprintf(old, sizeof(old), "%s.1", path);
+    assert_int_equal(http_log_put(log, NULL, 0), 0);  // it has looked in this second
+    assert_int_equal(http_log_put(log, &r, http_log_bytes(&r)), 0);
+    assert_int_equal(rename(path, old), 0);
+    assert_int_equal(http_log_put(log, NULL, C10M_LOG_REOPEN), 0);
+    r.status = 404;
+    assert_int_equal(http_log_put(log, &r, http_log_bytes(&r)), 0);
+    http_log_close(log);
+    assert_non_null(strstr(log_text(old), " 200 "));
+    assert_null(strstr(log_text(old), " 404 "));
+    assert_non_null(strstr(log_text(path), " 404 "));
+}
+
 static void a_file_that_takes_nothing_loses_lines_and_says_how_many(void **state)
 {
     char err[128];
@@ -273,6 +293,7 @@ int main(void)
         cmocka_unit_test(long_texts_are_cut_and_late_requests_have_a_line_too),
         cmocka_unit_test(what_finds_the_ring_full_is_counted_and_answered_all_the_same),
         cmocka_unit_test(a_rotated_file_is_left_and_a_new_one_begun),
+        cmocka_unit_test(an_order_opens_the_file_again_at_once),
         cmocka_unit_test(a_file_that_takes_nothing_loses_lines_and_says_how_many),
         cmocka_unit_test(many_lines_between_two_writes_fit),
         cmocka_unit_test(what_cannot_be_logged_to_is_refused),

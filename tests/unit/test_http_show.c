@@ -36,7 +36,7 @@ static int setup(void **state)
         snprintf(name, sizeof(name), "sub/%04d.txt", i);
         temp_tree_file(root, name, "1234567", 7);
     }
-    const char *params[] = {"root", root, "body_bytes_max", "1234", NULL};
+    static const char *const params[] = {"root", root, "body_bytes_max", "1234", NULL};
     service = fake_service_new(&app_http, params, err, sizeof(err));
     tree = tree_create();
     dir = tree_dir(tree_root(tree), "apps/web");
@@ -104,10 +104,51 @@ static void what_is_not_served_is_shown_with_its_reason(void **state)
 {
     char line[128];
     assert_string_equal(shown("skipped"), "/odd%20one No such file or directory\n");
-    snprintf(line, sizeof(line), "\nfiles %d\nbytes %d\nfiles_hidden 0\nentries_skipped 1\n",
-             MANY + 3, MANY * 7 + 14 + 4 + 1);
+    snprintf(line, sizeof(line), "\nhosts 1\nfiles %d\n", MANY + 3);
     assert_non_null(strstr(shown("site"), line));
-    assert_non_null(strstr(shown("site"), "version 1\nhosts 1\n"));
+    snprintf(line, sizeof(line), "\nbytes %d\nfiles_hidden 0\nentries_skipped 1\n",
+             MANY * 7 + 14 + 4 + 1);
+    assert_non_null(strstr(shown("site"), line));
+    assert_non_null(strstr(shown("site"), "version 1\n"));
+    assert_non_null(strstr(shown("site"), "\nversions_before 0\nbytes_before 0\n"));
+    assert_string_equal(shown("before"), "");
+}
+
+static void replaced_files_are_shown_until_they_are_released(void **state)
+{
+    char text[512];
+    struct c10m_conn *c = fake_open(service);
+    static const char get[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    fake_feed(c, get, strlen(get), 0);
+    temp_tree_file(root, "more", "12345", 5);
+    assert_int_equal(fake_reload(service, text, sizeof(text)), 0);
+    assert_string_equal(shown("before"), "1 1 1003 7019\n");
+    assert_non_null(strstr(shown("site"), "version 2\n"));
+    assert_non_null(strstr(shown("site"), "\nfiles_new 1\nfiles_changed 0\nfiles_removed 0\n"));
+    assert_non_null(
+        strstr(shown("site"), "\nconnections_before 1\nversions_before 1\nbytes_before 7019\n"));
+    fake_close(c);
+    assert_string_equal(shown("before"), "1 0 1003 7019\n");
+    assert_int_equal(fake_release(service), 1);
+    assert_string_equal(shown("before"), "");
+}
+
+// What was read before would be of other files than what would follow.
+static void a_list_that_a_reload_replaces_ends_with_an_error(void **state)
+{
+    char text[512];
+    struct tree_handle *h;
+    const char *data;
+    assert_int_equal(tree_open(&session, tree_lookup(dir, "files"), TREE_READ, &h), 0);
+    assert_true(tree_read(h, 0, 16, &data) > 0);
+    assert_int_equal(fake_reload(service, text, sizeof(text)), 0);
+    assert_int_equal(fake_release(service), 1);
+    size_t n = 16;
+    ssize_t got;
+    while ((got = tree_read(h, n, 4096, &data)) > 0 || got == -EAGAIN)
+        n += got > 0 ? (size_t)got : 0;
+    assert_int_equal(got, -ESTALE);
+    tree_close(h);
 }
 
 static void a_name_that_is_taken_is_an_error(void **state)
@@ -123,6 +164,8 @@ int main(void)
         SHOW(files_are_the_files_that_are_served_each_once),
         SHOW(limits_are_those_in_force),
         SHOW(what_is_not_served_is_shown_with_its_reason),
+        SHOW(replaced_files_are_shown_until_they_are_released),
+        SHOW(a_list_that_a_reload_replaces_ends_with_an_error),
         SHOW(a_name_that_is_taken_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -496,6 +496,56 @@ static void holds_of_one_source_leave_some_to_others(void **state)
     fake_service_free(s);
 }
 
+static struct answer first_answer(struct c10m_conn *c)
+{
+    size_t at = 0;
+    return next_answer(c, &at, false);
+}
+
+static void a_request_that_waited_too_long_is_refused_and_the_next_one_answered(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("max_wait_ms", "20"));
+    struct c10m_conn *c = open_from(s, 0);
+    size_t at = 0;
+    c->waited_us = 20000;
+    feed(c, GET_ROOT);
+    struct answer a = next_answer(c, &at, false);
+    assert_int_equal(a.status, 503);
+    assert_field(&a, "Retry-After", "1");
+    assert_field(&a, "Connection", NULL);  // it stays open
+    c->waited_us = 19999;
+    feed(c, GET_ROOT);
+    assert_int_equal(next_answer(c, &at, false).status, 200);
+    assert_int_equal(fake_counter(s, "waits_too_long"), 1);
+    assert_int_equal(fake_counter(s, "requests"), 2);
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void content_behind_a_request_that_waited_too_long_is_not_read(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("max_wait_ms", "20", "echo_path", "/echo"));
+    struct c10m_conn *c = open_from(s, 0);
+    c->waited_us = 20000;
+    feed(c, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1000\r\n\r\n");
+    const struct answer a = first_answer(c);
+    assert_int_equal(a.status, 503);
+    assert_field(&a, "Connection", "close");
+    fake_close(c);
+    fake_service_free(s);
+}
+
+static void without_max_wait_ms_every_request_is_answered(void **state)
+{
+    struct c10m_service *s = serve(PARAMS("max_wait_ms", "off"));
+    struct c10m_conn *c = open_from(s, 0);
+    c->waited_us = UINT32_MAX;
+    feed(c, GET_ROOT);
+    assert_int_equal(status(c), 200);
+    fake_close(c);
+    fake_service_free(s);
+}
+
 // What is offered is copied together: not again with each byte that comes.
 static void what_waits_behind_an_answer_is_offered_once_and_not_with_each_byte(void **state)
 {
@@ -589,6 +639,9 @@ int main(void)
         T(addresses_of_one_ipv6_prefix_are_one_source),
         T(clients_of_a_balancer_are_sources_of_their_own),
         T(holds_of_one_source_leave_some_to_others),
+        T(a_request_that_waited_too_long_is_refused_and_the_next_one_answered),
+        T(content_behind_a_request_that_waited_too_long_is_not_read),
+        T(without_max_wait_ms_every_request_is_answered),
         T(what_waits_behind_an_answer_is_offered_once_and_not_with_each_byte),
         T(what_waited_behind_an_answer_is_answered_and_given_back),
         T(content_behind_an_interim_answer_that_does_not_leave_ends_in_a_reset),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the configuration makes of a site: hosts, redirects, fields, pages, listings, packed files;
-// and one site in place of another.
+// What the configuration makes of a site: hosts, redirects, fields, pages, listings, packed files.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,59 +425,6 @@ static void lines_that_are_none_end_the_start(void **state)
             fail_msg("%s = %s", rows[i][0], rows[i][1]);
 }
 
-// Who sends from one site when another takes its place ends what it began from the old one's bytes;
-// nobody holds the old one when nobody needs it.
-static void a_site_stays_until_the_last_transfer_from_it_has_ended(void **state)
-{
-    SERVE("root", "ROOT");
-    struct c10m_service *next;
-    const char *params[] = {"root", other, NULL};
-    next = fake_service_new(&app_http, params, err, sizeof(err));
-    struct http_service *s = c10m_service_data(service), *from = c10m_service_data(next);
-    static const char get_big[] = "GET /big.bin HTTP/1.1\r\nHost: a\r\n\r\n";
-    static const char get[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    struct c10m_conn *busy = fake_open(service), *idle = fake_open(service);
-    size_t at = 0, idle_at = 0, late_at = 0;
-    fake_feed(idle, get, strlen(get), 0);
-    fake_drain(idle);
-    struct answer a = next_answer(idle, &idle_at, false);
-    assert_text(&a, 200, "<p>one</p>");
-    busy->refs_refused = 1;
-    fake_feed(busy, get_big, strlen(get_big), 0);
-    fake_feed(busy, get, strlen(get), 0);  // waits behind it
-    assert_int_equal(http_sites_held(&s->sites, 0), 2);
-
-    assert_int_equal(http_sites_spare(&s->sites), 1);
-    http_sites_show(&s->sites, from->sites.at[0]);
-    from->sites.at[0] = NULL;
-    assert_int_equal(s->sites.version, 2);
-    struct c10m_conn *late = fake_open(service);
-    fake_feed(late, get, strlen(get), 0);
-    a = next_answer(late, &late_at, false);
-    assert_text(&a, 200, "<p>two</p>");
-    fake_feed(idle, get, strlen(get), 0);
-    a = next_answer(idle, &idle_at, false);
-    assert_text(&a, 200, "<p>two</p>");
-    assert_int_equal(http_sites_held(&s->sites, 0), 1);
-    assert_int_equal(http_sites_held(&s->sites, 1), 2);
-    fake_ack(busy, 1);  // the reference is taken now; what waited is answered behind it
-    a = next_answer(busy, &at, false);
-    assert_body(&a, big, BIG_BYTES);
-    a = next_answer(busy, &at, false);
-    assert_text(&a, 200, "<p>one</p>");  // what it holds is queued still
-    fake_drain(busy);
-    fake_feed(busy, get, strlen(get), 0);
-    a = next_answer(busy, &at, false);
-    assert_text(&a, 200, "<p>two</p>");
-    assert_int_equal(http_sites_held(&s->sites, 0), 0);
-    fake_close(busy);
-    fake_close(idle);
-    fake_close(late);
-    assert_int_equal(http_sites_held(&s->sites, 1), 0);
-    hang_up();
-    fake_service_free(next);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,7 +438,6 @@ int main(void)
         cmocka_unit_test(directories_are_listed_if_that_is_wanted),
         cmocka_unit_test(of_the_packed_files_the_client_gets_what_it_prefers),
         cmocka_unit_test(lines_that_are_none_end_the_start),
-        cmocka_unit_test(a_site_stays_until_the_last_transfer_from_it_has_ended),
     };
     return cmocka_run_group_tests(tests, make_roots, remove_roots);
 }

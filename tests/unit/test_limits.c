@@ -201,6 +201,170 @@ static void a_handshake_that_ends_above_the_services_limit_waits_for_room(void *
     done(r);
 }
 
+// ---- shares of the last eighth of the blocks
+
+enum { BLOCKS = 64, EIGHTH = BLOCKS / 8, HALF_PPM = 500000, FAR = 0x0a000102 };
+
+static struct raw *shared(uint32_t prefix_ppm)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.blocks = BLOCKS, .syns = 256});
+    r->e.tcp.cfg.prefix_share_ppm = prefix_ppm;
+    return r;
+}
+
+static uint32_t blocks_free(const struct raw *r)
+{
+    return r->e.tcp.block_pool->n_free + r->e.tcp.block_pool->n_deferred;
+}
+
+// open_all: opens from hosts of the /24 until no more open. Returns how many did.
+static unsigned open_all(struct raw *r, uint32_t from)
+{
+    unsigned n = 0;
+    while (n < BLOCKS && open_from(r, from + n % 4, (uint16_t)(1000 + n)))
+        n++;
+    return n;
+}
+
+static void one_prefix_can_use_an_idle_server_up_to_the_last_eighth(void **state)
+{
+    struct raw *r = shared(HALF_PPM);
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS - EIGHTH + 1);
+    assert_int_equal(blocks_free(r), EIGHTH - 1);
+    assert_int_equal(drops(r, DROP_prefix_share), 1);
+    assert_false(open_from(r, OTHER, 1));  // its neighbor
+    assert_true(open_from(r, FAR, 1));
+    done(r);
+}
+
+static void without_a_share_one_prefix_can_have_all_blocks(void **state)
+{
+    struct raw *r = shared(0);
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS);
+    assert_int_equal(drops(r, DROP_prefix_share), 0);
+    done(r);
+}
+
+// Eight prefixes that take what they get: what is left is for those who hold nothing.
+static void many_greedy_prefixes_leave_blocks_to_the_next_one(void **state)
+{
+    struct raw *r = shared(HALF_PPM);
+    bool any = true;
+    for (uint16_t i = 0; any; i++) {
+        any = false;
+        for (uint32_t k = 0; k < 8; k++)
+            any |= open_from(r, ATTACKER + k * 256, (uint16_t)(1000 + i));
+    }
+    assert_true(blocks_free(r) != 0);
+    assert_true(open_from(r, ATTACKER + 8 * 256, 1));
+    done(r);
+}
+
+static void a_prefix_over_its_share_gets_in_again_when_it_has_less(void **state)
+{
+    struct raw *r = shared(HALF_PPM);
+    const unsigned n = open_all(r, ATTACKER);
+    for (uint16_t i = 0; i < 2; i++)
+        send_from(r, ATTACKER + i % 4, (uint16_t)(1000 + i), SEG_RST, 0);
+    assert_true(blocks_free(r) >= EIGHTH);
+    assert_true(open_from(r, ATTACKER, (uint16_t)(1000 + n)));
+    done(r);
+}
+
+// As with a source at its limit: the handshake is reset, and leaves no record; in the general way
+// (an ECE makes it that) as in the fast one.
+static void a_handshake_that_ends_over_the_share_is_reset(void **state)
+{
+    static const uint8_t flags[] = {SEG_ACK, SEG_ACK | SEG_ECE};
+    for (unsigned i = 0; i < ARRAY_LEN(flags); i++) {
+        struct raw *r = shared(HALF_PPM);
+        uint32_t ack = 0;
+        assert_true(half_open(r, OTHER, 999, &ack));
+        open_all(r, ATTACKER);
+        const uint64_t before = drops(r, DROP_prefix_share);
+        send_from(r, OTHER, 999, flags[i], ack);
+        assert_int_equal(r->e.tcp.n_out, 1);
+        assert_int_equal(r->e.out[0].flags & SEG_RST, SEG_RST);
+        assert_int_equal(drops(r, DROP_prefix_share), before + 1);
+        assert_int_equal(r->e.stats.c.syn_records_now, 0);
+        done(r);
+    }
+}
+
+static void by_cookies_a_prefix_gets_no_more_than_by_records(void **state)
+{
+    struct raw *r = shared(HALF_PPM);
+    r->e.tcp.cfg.syn_cookies = TCP_COOKIES_ALWAYS;
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS - EIGHTH + 1);
+    assert_true(open_from(r, FAR, 1));
+    done(r);
+}
+
+// SYNs can be sent in anyone's name.
+static void half_open_connections_do_not_count_for_a_prefix(void **state)
+{
+    struct raw *r = shared(HALF_PPM);
+    uint32_t ack = 0;
+    for (uint16_t i = 0; i < 2 * BLOCKS; i++)
+        assert_true(half_open(r, FAR, (uint16_t)(1000 + i), &ack));
+    open_all(r, ATTACKER);
+    assert_true(open_from(r, FAR, 1));
+    done(r);
+}
+
+static void a_service_leaves_the_last_eighth_to_another_one(void **state)
+{
+    struct raw *r = shared(0);
+    struct tcp *t = &r->e.tcp;
+    t->cfg.service_share_ppm = HALF_PPM;
+    t->n_services = 2;
+    t->services[1] = t->services[0];
+    t->services[1].ports[0] = PAIR_PORT + 1;
+    r->e.services[1] = r->e.services[0];
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS - EIGHTH + 1);
+    assert_int_equal(drops(r, DROP_service_share), 1);
+    raw_seg(r, SEG_SYN, 100, 0, 0, 0)->key =
+        (struct flow_key){ip_from_v4(ATTACKER), 0, 0, 1, PAIR_PORT + 1};
+    raw_turn(r, 1);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    done(r);
+}
+
+static void a_lone_service_can_have_all_blocks(void **state)
+{
+    struct raw *r = shared(0);
+    r->e.tcp.cfg.service_share_ppm = HALF_PPM;
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS);
+    done(r);
+}
+
+// ---- accepting while the worker is behind
+
+static void nobody_new_is_accepted_while_the_worker_is_behind_and_others_go_on(void **state)
+{
+    struct raw *r = limited(16, 0);
+    struct tcp *t = &r->e.tcp;
+    uint32_t ack = 0;
+    t->cfg.accept_wait_us = 1000;
+    assert_true(half_open(r, OTHER, 1000, &ack));
+    t->behind_us = 1001;
+    assert_false(open_from(r, ATTACKER, 1000));
+    assert_int_equal(drops(r, DROP_accept_wait), 1);
+    send_from(r, OTHER, 1000, SEG_ACK, ack);  // what has begun is not lost
+    assert_int_equal(r->e.role.opened, 1);
+    t->behind_us = 1000;
+    assert_true(open_from(r, ATTACKER, 1000));
+    done(r);
+}
+
+static void without_the_key_syns_are_accepted_however_late_it_is(void **state)
+{
+    struct raw *r = limited(16, 0);
+    r->e.tcp.behind_us = UINT32_MAX - 1;
+    assert_true(open_from(r, ATTACKER, 1000));
+    done(r);
+}
+
 // hoarder: a peer that takes nothing of what waits for it, with n_free buffers left for others.
 static struct raw *hoarder(uint32_t n_free, uint32_t held[1024], uint32_t *n)
 {
@@ -482,6 +646,17 @@ int main(void)
         T(one_services_limit_does_not_count_anothers_connections),
         T(a_service_at_its_limit_answers_no_syn_and_counts),
         T(a_handshake_that_ends_above_the_services_limit_waits_for_room),
+        T(one_prefix_can_use_an_idle_server_up_to_the_last_eighth),
+        T(without_a_share_one_prefix_can_have_all_blocks),
+        T(many_greedy_prefixes_leave_blocks_to_the_next_one),
+        T(a_prefix_over_its_share_gets_in_again_when_it_has_less),
+        T(a_handshake_that_ends_over_the_share_is_reset),
+        T(by_cookies_a_prefix_gets_no_more_than_by_records),
+        T(half_open_connections_do_not_count_for_a_prefix),
+        T(a_service_leaves_the_last_eighth_to_another_one),
+        T(a_lone_service_can_have_all_blocks),
+        T(nobody_new_is_accepted_while_the_worker_is_behind_and_others_go_on),
+        T(without_the_key_syns_are_accepted_however_late_it_is),
         T(who_takes_nothing_is_reset_while_buffers_are_scarce),
         T(with_one_buffer_more_it_stays),
         T(who_has_only_its_fin_unacknowledged_stays),

@@ -156,6 +156,20 @@ static void a_link_that_comes_late_is_announced_twice_in_both_families(void **st
     end();
 }
 
+static void packets_that_a_driver_refuses_for_good_are_logged_once_for_each_port(void **state)
+{
+    begin_with(true, true);
+    run(1000);
+    assert_int_equal(logged("refused a packet"), 0);
+    for (unsigned i = 0; i < 10; i++) {
+        t.h->e[0].w->ports[1].refused++;
+        run(1000);
+    }
+    assert_int_equal(logged("port wire2: the driver refused a packet"), 1);
+    assert_int_equal(logged("port wire: the driver refused a packet"), 0);
+    end();
+}
+
 static void a_link_that_goes_again_is_not_announced_the_second_time(void **state)
 {
     begin_with(false, true);
@@ -316,6 +330,128 @@ static void a_port_that_does_not_tell_is_unknown(void **state)
     end();
 }
 
+static void a_port_that_moved_is_announced_and_did_not_change(void **state)
+{
+    begin_with(true, true);
+    run(1000);
+    t.link[0].moves = 1;
+    run(10000);
+    assert_int_equal(look(0).changes, 0);
+    assert_int_equal(counted()->tx_arp, LINK_ANNOUNCES);
+    assert_int_equal(counted()->tx_mld_report, LINK_ANNOUNCES);
+    assert_int_equal(logged("port wire: link"), 0);
+    end();
+}
+
+// ---- a port over two others
+
+static struct port_member members[2];
+static unsigned looks;
+
+static void group_look(struct port *p, uint64_t now_ns)
+{
+    (void)p;
+    assert_int_equal(now_ns, t.now_ns);
+    looks++;
+}
+
+static bool member_at(struct port *p, unsigned m, struct port_member *out)
+{
+    (void)p;
+    if (m >= ARRAY_LEN(members))
+        return false;
+    *out = members[m];
+    return true;
+}
+
+static int attach_member(struct port *p, const struct port_params *params, struct err *err)
+{
+    const int rc = attach(p, params, err);
+    if (rc == 0)
+        members[1].link = (struct port_link){.up = true};
+    return rc;
+}
+
+static const struct port_replug member_replug = {.detach = detach, .attach = attach_member};
+static const struct port_group group = {.look = group_look, .member = member_at};
+
+static void begin_with_members(void)
+{
+    static struct port ports[2] = {{.name = "p0"}, {.name = "p1"}};
+    static struct port_ops member_ops, ops;
+    begin_with(true, true);
+    member_ops = (struct port_ops){.driver = "x", .replug = &member_replug};
+    for (unsigned m = 0; m < 2; m++) {
+        ports[m].ops = &member_ops;
+        members[m] = (struct port_member){.port = &ports[m],
+                                          .link = {.up = true},
+                                          .up = true,
+                                          .usable = true,
+                                          .active = m == 0,
+                                          .why = "why"};
+        t.h->e[0].server.params.ports[0].members[m].name = ports[m].name;
+    }
+    t.h->e[0].server.params.ports[0].n_members = 2;
+    ops = t.ops;
+    ops.group = &group;
+    t.h->e[0].wires[0].port.ops = &ops;
+    looks = 0;
+    link_watch_free(t.watch);
+    t.watch = link_watch_new(&t.h->e[0].server, t.now_ns);
+    assert_non_null(t.watch);
+}
+
+static void end_with_members(void)
+{
+    link_watch_free(t.watch);
+    t.watch = NULL;
+    t.h->e[0].server.params.ports[0].n_members = 0;
+    end();
+}
+
+static void members_that_leave_join_and_take_over_are_logged(void **state)
+{
+    begin_with_members();
+    run(1000);
+    assert_true(looks >= 9);
+    assert_int_equal(logged("member"), 0);
+    members[0] = (struct port_member){.port = members[0].port};
+    members[1].active = true;
+    run(1000);
+    assert_int_equal(logged("port wire: member p0 left: down (no carrier); 1 of 2 members usable"),
+                     1);
+    assert_int_equal(logged("port wire: active member p1 (p0: down (no carrier))"), 1);
+    members[0].link.up = members[0].up = members[0].usable = true;
+    run(1000);
+    assert_int_equal(logged("port wire: member p0 joined; 2 of 2 members usable"), 1);
+    members[0].active = true;
+    members[1].active = false;
+    run(1000);
+    assert_int_equal(logged("port wire: active member p0 (p1: usable, not preferred)"), 1);
+    members[1].usable = false;  // its link stays
+    run(1000);
+    assert_int_equal(logged("port wire: member p1 left: why; 1 of 2 members usable"), 1);
+    assert_int_equal(logged("member"), 5);
+    end_with_members();
+}
+
+static void a_member_whose_device_is_gone_is_opened_again(void **state)
+{
+    begin_with_members();
+    run(1000);
+    members[1] = (struct port_member){.port = members[1].port, .link = {.reason = PORT_LINK_GONE}};
+    t.refuse = "no such device";
+    run(1000);
+    assert_true(t.detached >= 1 && t.refused >= 1);
+    assert_int_equal(look(0).reopened, 0);
+    t.refuse = NULL;
+    run(2000);
+    assert_int_equal(t.attached, 1);
+    assert_int_equal(look(0).reopened, 1);
+    assert_int_equal(logged("port p1: the device is open again, after"), 1);
+    end_with_members();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +466,10 @@ int main(void)
         cmocka_unit_test(each_port_has_its_own_link),
         cmocka_unit_test(an_announcement_waits_for_room),
         cmocka_unit_test(a_port_that_does_not_tell_is_unknown),
+        cmocka_unit_test(a_port_that_moved_is_announced_and_did_not_change),
+        cmocka_unit_test(members_that_leave_join_and_take_over_are_logged),
+        cmocka_unit_test(a_member_whose_device_is_gone_is_opened_again),
+        cmocka_unit_test(packets_that_a_driver_refuses_for_good_are_logged_once_for_each_port),
     };
     pkt_env_start(1);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

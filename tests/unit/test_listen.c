@@ -58,7 +58,7 @@ static struct raw *begin(void)
     memset(&seen, 0, sizeof(seen));
     struct raw *r = raw_new(&(struct pair_sizes){.blocks = 64, .syns = 64});
     r->e.tcp.listens = calloc(1, sizeof(*r->e.tcp.listens));
-    r->e.sock.locals = locals;
+    r->e.sock.locals = r->e.sock.shown = locals;
     r->e.sock.n_locals = ARRAY_LEN(locals);
     r->e.services[0].app = &noter;
     return r;

@@ -7,6 +7,7 @@
 
 enum {
     POOL = 4095,
+    JUMBO_POOL = 1024,
     QUEUE = 1024,
     SERVER_V4 = 0x0a000001,
     CLIENT_V4 = 0x0a400000,
@@ -18,7 +19,7 @@ enum {
 
 static const struct mac_addr client_mac = {{2, 0, 0, 0, 0, 9}}, server_mac = {{2, 0, 0, 0, 0, 1}};
 static uint8_t pattern[LOAD_PATTERN_BYTES + LOAD_PATTERN_MORE];
-static struct pkt_pool *pool;
+static struct pkt_pool *pool, *jumbo;
 
 // What the client sent.
 struct sent {
@@ -38,6 +39,11 @@ static struct {
     bool timestamps;
 } end;
 static struct load *load;
+
+static struct pkt_pool *packets(void)
+{
+    return end.port.mtu > PORT_MTU_SMALL ? jumbo : pool;
+}
 
 static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
@@ -107,13 +113,13 @@ static void deliver(uint8_t flags, uint32_t seq, uint32_t ack, uint16_t wnd, con
         .data = {data},
         .data_len = {(uint16_t)len},
         .wnd = wnd,
-        .mss = MSS,
+        .mss = (uint16_t)(end.port.mtu - 40),
         .wscale = 2,
         .flags = flags,
         .opts = syn ? SEG_OPT_MSS | SEG_OPT_WSCALE | SEG_OPT_SACK_PERM : 0,
     };
     struct pkt *p;
-    assert_true(pkt_alloc_bulk(pool, &p, 1));
+    assert_true(pkt_alloc_bulk(packets(), &p, 1));
     wire_from_init(&from, &server_mac, SERVER_V4);
     pkt_set_len(p, wire_build_tcp4(pkt_data(p), &from, wire_mac_word(&client_mac), &s,
                                    wire_tcp_head_bytes(&s), wire_options_of(&s), false));
@@ -132,13 +138,15 @@ static void ack_up(uint32_t at, uint16_t wnd)
     deliver(SEG_ACK, ISN + 1, end.first + at, wnd, NULL, 0);
 }
 
-// One connection, open.
-static void begin(enum load_direction way)
+// One connection, open, over a port of this MTU.
+static void begin_with(enum load_direction way, uint16_t mtu)
 {
     struct err err = {.text = ""};
+    memset(&end, 0, sizeof(end));
+    end.port.mtu = mtu;
     const struct load_params p = {
         .port = &end.port,
-        .pool = pool,
+        .pool = packets(),
         .hop_mac = server_mac,
         .server = ip_from_v4(SERVER_V4),
         .first = ip_from_v4(CLIENT_V4),
@@ -150,8 +158,7 @@ static void begin(enum load_direction way)
         .stream_window = WINDOW,
         .close = true,
     };
-    memset(&end, 0, sizeof(end));
-    end.port = (struct port){.ops = &ops, .name = "test", .mac = client_mac, .mtu = 1500};
+    end.port = (struct port){.ops = &ops, .name = "test", .mac = client_mac, .mtu = mtu};
     load = load_new(&p, &err);
     assert_non_null(load);
     turn();
@@ -159,12 +166,18 @@ static void begin(enum load_direction way)
     assert_int_equal(syn->seg.flags, SEG_SYN);
     assert_int_equal(syn->seg.opts, SEG_OPT_MSS | SEG_OPT_WSCALE | SEG_OPT_SACK_PERM);
     assert_int_equal(syn->seg.wscale, LOAD_WSCALE);
+    assert_int_equal(syn->seg.mss, mtu - 40);
     deliver(SEG_SYN | SEG_ACK, ISN, end.first, 65535, NULL, 0);
     turn();
     const struct sent *ack = next_sent();
     assert_int_equal(ack->seg.flags, SEG_ACK);
     assert_int_equal(ack->seg.wnd, WINDOW >> LOAD_WSCALE);
     assert_int_equal(load_counters(load)->opened, 1);
+}
+
+static void begin(enum load_direction way)
+{
+    begin_with(way, 1500);
 }
 
 static int teardown(void **state)
@@ -175,6 +188,7 @@ static int teardown(void **state)
     load_free(load);
     load = NULL;
     assert_int_equal(pkt_pool_free_count(pool), POOL);
+    assert_int_equal(pkt_pool_free_count(jumbo), JUMBO_POOL);
     return 0;
 }
 
@@ -210,6 +224,33 @@ static void what_comes_in_a_turn_is_acknowledged_once(void **state)
     assert_int_equal(load_counters(load)->stream_bytes, 5 * MSS);
     assert_int_equal(load_counters(load)->stream_segs, 5);
     assert_int_equal(load_counters(load)->wrong, 0);
+}
+
+static void jumbo_frames_are_filled_both_ways(void **state)
+{
+    enum { JUMBO_MSS = 8960 };
+    (void)state;
+    begin_with(LOAD_DOWN, 9000);
+    for (uint32_t k = 0; k < 5; k++)
+        send_down(k * JUMBO_MSS, JUMBO_MSS);
+    turn();
+    assert_ack(5 * JUMBO_MSS);
+    assert_int_equal(load_counters(load)->stream_bytes, 5 * JUMBO_MSS);
+    assert_int_equal(load_counters(load)->wrong, 0);
+    teardown(state);
+    begin_with(LOAD_UP, 9000);
+    turn();
+    const struct sent *s = next_sent();
+    assert_int_equal(s->seg.data_len, JUMBO_MSS);
+    assert_true(s->right);
+}
+
+static void a_port_with_a_small_mtu_has_small_segments(void **state)
+{
+    (void)state;
+    begin_with(LOAD_UP, 1000);
+    turn();
+    assert_int_equal(next_sent()->seg.data_len, 960);
 }
 
 static void a_single_segment_is_acknowledged_when_nothing_follows(void **state)
@@ -541,7 +582,9 @@ static int group_setup(void **state)
     (void)state;
     pkt_env_start(0);
     pool = pkt_pool_create("load_stream", POOL, -1);
+    jumbo = pkt_pool_create_jumbo("load_jumbo", JUMBO_POOL, -1);
     assert_non_null(pool);
+    assert_non_null(jumbo);
     return 0;
 }
 
@@ -549,6 +592,7 @@ static int group_teardown(void **state)
 {
     (void)state;
     pkt_pool_destroy(pool);
+    pkt_pool_destroy(jumbo);
     eal_stop();
     return 0;
 }
@@ -558,6 +602,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pattern_is_that_of_rfc_864),
         cmocka_unit_test_teardown(what_comes_in_a_turn_is_acknowledged_once, teardown),
+        cmocka_unit_test_teardown(jumbo_frames_are_filled_both_ways, teardown),
+        cmocka_unit_test_teardown(a_port_with_a_small_mtu_has_small_segments, teardown),
         cmocka_unit_test_teardown(a_single_segment_is_acknowledged_when_nothing_follows, teardown),
         cmocka_unit_test_teardown(a_byte_that_is_wrong_anywhere_is_noticed, teardown),
         cmocka_unit_test_teardown(pieces_behind_a_hole_are_held_reported_and_joined, teardown),

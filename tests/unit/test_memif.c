@@ -93,7 +93,7 @@ static void frame_crosses(struct port *from, struct port *to, struct pkt_pool *p
                           struct rng *rng)
 {
     struct pkt *p = pkt_of(pool, 0, len), *got;
-    uint8_t sent[PKT_ROOM];
+    uint8_t sent[PKT_JUMBO_ROOM];
     for (uint32_t i = 0; i < len; i++)
         sent[i] = pkt_data(p)[i] = (uint8_t)rng_u64(rng);
     assert_int_equal(from->ops->tx_burst(from, 0, &p, 1), 1);
@@ -858,6 +858,33 @@ static void memory_takes_no_more_seals(void **state)
     close(fd);
 }
 
+// The buffers of a link have 2 KiB: a longer frame takes several.
+static void jumbo_frames_of_every_length_cross(void **state)
+{
+    struct pkt_pool *const a = pool_a, *const b = pool_b;
+    struct rng rng = {7};
+    struct port_stats s;
+    uint64_t n = 0;
+    pool_a = pkt_pool_create_jumbo("jumbo_a", POOL, -1);
+    pool_b = pkt_pool_create_jumbo("jumbo_b", POOL, -1);
+    assert_non_null(pool_a);
+    assert_non_null(pool_b);
+    setup(state);
+    const struct pair *pair = *state;
+    for (uint32_t len = PKT_ROOM - 1; len <= PKT_JUMBO_ROOM; len += 113, n++) {
+        frame_crosses(pair->client, pair->server, pool_b, len, &rng);
+        frame_crosses(pair->server, pair->client, pool_a, len, &rng);
+    }
+    pair->server->ops->stats(pair->server, &s);
+    assert_int_equal(s.rx_packets, n);
+    assert_int_equal(s.rx_errors + s.tx_errors, 0);
+    teardown(state);
+    pkt_pool_destroy(pool_a);
+    pkt_pool_destroy(pool_b);
+    pool_a = a;
+    pool_b = b;
+}
+
 static void the_memory_of_a_link_follows_from_its_rings(void **state)
 {
     assert_in_range(memif_rings_bytes_max(10), 8 << 20, 9 << 20);
@@ -878,6 +905,7 @@ int main(void)
 #define CLIENT(f) cmocka_unit_test_setup_teardown(f, rig_client, rig_end)
     const struct CMUnitTest tests[] = {
         PAIR(a_frame_of_every_length_arrives_byte_for_byte),
+        cmocka_unit_test(jumbo_frames_of_every_length_cross),
         PAIR(bursts_arrive_in_order_and_a_full_ring_takes_no_more),
         PAIR(a_chain_arrives_as_one_packet_or_is_counted),
         PAIR(without_a_peer_nothing_is_taken_and_nothing_is_forgotten),

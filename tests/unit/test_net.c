@@ -336,6 +336,106 @@ static void frames_not_for_us_are_dropped_with_their_reason(void **state)
     free(f);
 }
 
+// tagged: the frame with n tags, each TPID << 16 | TCI. The caller frees it.
+static uint8_t *tagged(const char *hex, const uint32_t *tags, unsigned n, uint32_t *len)
+{
+    uint8_t *f = frame_bytes(hex, len), *t = malloc(*len + n * PKT_TAG_BYTES);
+    memcpy(t, f, PKT_TAG_TYPE_AT);
+    for (unsigned i = 0; i < n; i++)
+        store_be32(t + PKT_TAG_TYPE_AT + i * PKT_TAG_BYTES, tags[i]);
+    memcpy(t + PKT_TAG_TYPE_AT + n * PKT_TAG_BYTES, f + PKT_TAG_TYPE_AT, *len - PKT_TAG_TYPE_AT);
+    *len += n * PKT_TAG_BYTES;
+    free(f);
+    return t;
+}
+
+static void a_tag_of_a_vlan_that_no_port_has_is_counted(void **state)
+{
+    static const uint32_t outer = 0x88a80064;
+    static const struct {
+        uint32_t tags[2];
+        unsigned n;
+        enum drop_reason reason;
+    } rows[] = {{{0x81000064}, 1, DROP_vlan_unknown},
+                {{0x81000fff}, 1, DROP_vlan_unknown},
+                {{0x8100f001}, 1, DROP_vlan_unknown},
+                {{0x81000064, 0x81000064}, 2, DROP_vlan_stacked},
+                {{0x81000000, 0x81000064}, 2, DROP_vlan_stacked},
+                {{0x81000000, outer}, 2, DROP_vlan_stacked},
+                {{outer}, 1, DROP_vlan_stacked},
+                {{outer, 0x81000064}, 2, DROP_vlan_stacked}};
+    static const char *const frames[] = {FRAME_GET, FRAME_PING, FRAME_ARP_REQUEST};
+    for (unsigned i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(frames); i++) {
+        uint32_t len;
+        const unsigned row = i / ARRAY_LEN(frames);
+        uint8_t *f = tagged(frames[i % ARRAY_LEN(frames)], rows[row].tags, rows[row].n, &len);
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_segs + tx.n, 0);
+        expect_drops(rows[row].reason, 1);
+        free(f);
+    }
+}
+
+static void a_frame_that_ends_inside_its_tag_is_short(void **state)
+{
+    static const uint32_t tag = 0x81000000;
+    uint32_t len;
+    uint8_t *f = tagged(FRAME_GET, &tag, 1, &len);
+    for (uint32_t n = ETH_BYTES; n < PKT_TAG_FRAME_BYTES; n++) {
+        give_frame(f, n, 0);
+        expect_drops(DROP_eth_short, 1);
+    }
+    free(f);
+}
+
+// IEEE 802.1Q 6.9: the VLAN identifier 0 says that the tag has a priority only.
+static void a_frame_with_a_priority_tag_is_taken_as_one_without(void **state)
+{
+    static const uint32_t tag = 0x8100e000;
+    struct seg_in plain, *s = &rx.segs[0];
+    uint32_t len;
+    uint8_t *f = tagged(FRAME_GET, &tag, 0, &len);
+    give_frame(f, len, 0);
+    plain = *s;
+    free(f);
+    f = tagged(FRAME_GET, &tag, 1, &len);
+    give_frame(f, len, 0);
+    assert_int_equal(rx.n_segs, 1);
+    assert_memory_equal(s, &plain, sizeof(plain));
+    free(f);
+    f = tagged(FRAME_PING, &tag, 1, &len);
+    give_frame(f, len, 0);
+    assert_int_equal(tx.n, 1);
+    uint8_t *pong = frame_bytes(FRAME_PONG, &len);
+    assert_int_equal(pkt_len(tx.pkts[0]), len);
+    assert_memory_equal(pkt_data(tx.pkts[0]), pong, ETH_BYTES);
+    free(pong);
+    free(f);
+}
+
+// The parent of VLANs need not have an address.
+static void a_net_without_addresses_takes_and_answers_nothing(void **state)
+{
+    static const char *const frames[] = {FRAME_GET,         FRAME_SYN, FRAME_PING,
+                                         FRAME_ARP_REQUEST, FRAME_UDP, FRAME_FRAG_NEEDED};
+    struct net_config c = config();
+    c.n_locals = c.n_statics = c.n_routes = 0;
+    c.gateway = 0;
+    restart(&c);
+    for (unsigned i = 0; i < ARRAY_LEN(frames); i++) {
+        uint32_t len;
+        uint8_t *f = frame_bytes(frames[i], &len);
+        give_frame(f, len, 0);
+        assert_int_equal(rx.n_segs + rx.n_icmp + rx.n_udp + tx.n, 0);
+        free(f);
+    }
+    net_announce(net, now, &tx);
+    net_tick(net, now, &tx);
+    assert_int_equal(tx.n, 0);
+    struct ip_addr from, to = ip_from_v4(B);
+    assert_int_equal(net_egress(net, &to, &from), -1);
+}
+
 // RFC 1122 3.2.1.7: a host takes what has reached it, however few hops are left. 3.2.1.8: options
 // that it does not know are passed over.
 static void any_ttl_is_taken_and_ours_is_64(void **state)
@@ -1834,7 +1934,7 @@ static void segment_above_the_mtu_is_refused(void **state)
     assert_int_equal(net_output(net, now, &s, 1, &tx), 0);
     expect_drops(DROP_ip_mtu, 2);
     struct net_config c = config();
-    c.mtu = 9000;  // a packet buffer holds less
+    c.mtu = 9000;  // the packets of this pool hold less
     restart(&c);
     assert_int_equal(net_mss(net), PKT_ROOM - 14 - 40);
 }
@@ -2104,8 +2204,6 @@ static void configurations_that_cannot_work_are_refused_with_the_reason(void **s
     c.mtu = 500;
     expect_refused(&c, "MTU 500");
     c = config();
-    c.n_locals = 0;
-    expect_refused(&c, "0 addresses");
     c.n_locals = NET_LOCALS_MAX + 1;
     expect_refused(&c, "17 addresses");
     c = config();
@@ -2312,6 +2410,10 @@ int main(void)
         NET_TEST(chain_is_delivered_only_if_all_is_in_its_first_buffer),
         NET_TEST(a_chain_that_fails_for_another_reason_says_that_one),
         NET_TEST(frames_not_for_us_are_dropped_with_their_reason),
+        NET_TEST(a_net_without_addresses_takes_and_answers_nothing),
+        NET_TEST(a_tag_of_a_vlan_that_no_port_has_is_counted),
+        NET_TEST(a_frame_that_ends_inside_its_tag_is_short),
+        NET_TEST(a_frame_with_a_priority_tag_is_taken_as_one_without),
         NET_TEST(any_ttl_is_taken_and_ours_is_64),
         NET_TEST(any_ip_options_are_passed_over),
         NET_TEST(no_segment_to_or_from_broadcast_or_multicast_is_handed_to_tcp),

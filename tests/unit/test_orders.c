@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "app/apps.h"
+#include "c10m/reload.h"
 #include "hosts.h"
 #include "pkt_env.h"
+#include "server/conn_filter.h"
 #include "server/orders.h"
+#include "server/port_places.h"
 #include "tcp/tcp_view.h"
+#include "worker/egress.h"
 
 enum { SERVER, PEER };
 
 static struct {
-    unsigned opened, closed, drained;
+    unsigned opened, closed, drained, shown;
     enum c10m_close why;
 } seen;
 
@@ -43,11 +47,20 @@ static void note_drain(struct c10m_conn *c)
     c10m_shutdown(c);
 }
 
+// Every third connection is reset.
+static void note_shown(struct c10m_conn *c)
+{
+    if (seen.shown++ % 3 == 0)
+        c10m_abort(c);
+}
+
+static const struct c10m_reload noted_reload = {.shown = note_shown};
 static const struct c10m_app noted = {.name = "noted",
                                       .open = note_open,
                                       .data = note_data,
                                       .close = note_close,
-                                      .drain = note_drain};
+                                      .drain = note_drain,
+                                      .reload = &noted_reload};
 static const struct c10m_app *const pair[2][3] = {{&noted, &app_echo}, {&app_echo}};
 
 static struct {
@@ -281,6 +294,49 @@ static void to_drain_tells_each_connection_of_the_service(void **state)
     finish(h);
 }
 
+static void each_connection_of_a_service_is_told_of_a_reload_once(void **state)
+{
+    struct hosts *h = begin();
+    open_some(h, 9, HOSTS_PORT);
+    open_some(h, 2, HOSTS_PORT + 1);
+    post(&(struct order){.kind = ORDER_SHOWN, .services = 1});
+    settle(h);
+    hosts_run(h, 50);
+    assert_int_equal(told.last.error, 0);
+    assert_int_equal(seen.shown, 9);
+    assert_int_equal(seen.closed, 3);
+    assert_int_equal(seen.why, C10M_ABORTED);
+    assert_int_equal(h->e[SERVER].w->tcp.services[0].connections, 6);
+    // An application without reload is passed over.
+    post(&(struct order){.kind = ORDER_SHOWN, .services = 2});
+    settle(h);
+    assert_int_equal(told.last.error, 0);
+    assert_int_equal(h->e[SERVER].w->tcp.services[1].connections, 2);
+    kill_by(h, &(struct kill_filter){0});
+    finish(h);
+}
+
+// The turn in which the order is seen may have built segments before.
+static void a_turn_is_over_when_the_next_one_ends_the_order(void **state)
+{
+    struct hosts *h = begin();
+    const struct order_box *box = &h->e[SERVER].w->box;
+    post(&(struct order){.kind = ORDER_TURN});
+    orders_poll(orders, 0);
+    unsigned turns = 0;
+    while (shared_u32_load(&box->looked) == 0) {
+        assert_true(turns++ < 100);
+        hosts_turn(h, SERVER);
+        assert_int_not_equal(shared_u32_load(&box->done), shared_u32_load(&box->asked));
+    }
+    hosts_turn(h, SERVER);
+    assert_int_equal(shared_u32_load(&box->done), shared_u32_load(&box->asked));
+    settle(h);
+    assert_int_equal(told.n, 1);
+    assert_int_equal(told.last.error, 0);
+    finish(h);
+}
+
 static void settings_keep_what_belongs_to_the_ports(void **state)
 {
     struct hosts *h = begin();
@@ -436,6 +492,106 @@ static void turns_of_an_order_are_busy_ones(void **state)
     finish(h);
 }
 
+static void changeable(struct server_params *p, unsigned end)
+{
+    p->ports[0].net.changes = end == SERVER;
+    if (end == SERVER)
+        port_places_fill(&p->ports[0].net);
+}
+
+// settings_now: what the server's port has, as an order would give it.
+static struct net_settings settings_now(const struct hosts *h)
+{
+    const struct net_config *c = &h->e[SERVER].server.params.ports[0].net;
+    struct net_settings s = {.mtu = 1500};
+    memcpy(s.locals, c->locals, sizeof(s.locals));
+    for (unsigned k = 0; k < c->n_locals; k++)
+        if (!net_local_is_none(&c->locals[k]))
+            s.routes[s.n_routes++] =
+                (struct net_route){.prefix = ip_first(&c->locals[k].addr, c->locals[k].prefix_bits),
+                                   .prefix_bits = c->locals[k].prefix_bits};
+    return s;
+}
+
+static int change_by(struct hosts *h, const struct net_settings *s)
+{
+    const struct order o = {.kind = ORDER_PORT, .port = {.port = 0, .settings = *s}};
+    post(&o);
+    settle(h);
+    return told.last.error;
+}
+
+static void a_port_that_follows_nothing_is_not_changed(void **state)
+{
+    struct hosts *h = begin();
+    const struct net_settings s = settings_now(h);
+    assert_int_equal(change_by(h, &s), -ENODEV);
+    finish(h);
+}
+
+static void connections_outlive_an_address_that_comes_back(void **state)
+{
+    struct hosts *h = begin_with(changeable);
+    struct net_settings s = settings_now(h);
+    const struct net_local was = s.locals[0];
+    open_some(h, 10, HOSTS_PORT);
+    assert_int_equal(seen.opened, 10);
+    s.locals[0] = net_local_none(false);
+    assert_int_equal(change_by(h, &s), 0);
+    open_some(h, 5, HOSTS_PORT);
+    assert_int_equal(seen.opened, 10);
+    hosts_run(h, 500);
+    assert_int_equal(seen.closed, 0);
+    s.locals[0] = was;
+    assert_int_equal(change_by(h, &s), 0);
+    hosts_run(h, 4000);  // the SYNs of before are sent again
+    assert_int_equal(seen.opened, 15);
+    assert_int_equal(kill_by(h, &(struct kill_filter){.by = KILL_LOCAL, .local = was.addr}), 15);
+    finish(h);
+}
+
+static void connections_of_an_address_that_is_gone_can_be_ended(void **state)
+{
+    struct hosts *h = begin_with(changeable);
+    struct net_settings s = settings_now(h);
+    const struct net_local was = s.locals[0];
+    open_some(h, 10, HOSTS_PORT);
+    s.locals[0] = net_local_none(false);
+    assert_int_equal(change_by(h, &s), 0);
+    assert_int_equal(kill_by(h, &(struct kill_filter){.by = KILL_LOCAL, .local = was.addr}), 10);
+    assert_int_equal(seen.closed, 10);
+    // Their place may now be another address's.
+    s.locals[0] = (struct net_local){ip_from_v4(0x0a000063), 24};
+    assert_int_equal(change_by(h, &s), 0);
+    finish(h);
+}
+
+static void a_free_place_is_no_address(void **state)
+{
+    struct hosts *h = begin_with(changeable);
+    const struct worker *w = h->e[SERVER].w;
+    const struct server_params *p = &h->e[SERVER].server.params;
+    const struct ip_addr any4 = ip_from_v4(0), any6 = {{0}};
+    struct kill_filter f;
+    char line[] = "0.0.0.0:80 10.0.0.2:999";
+    assert_int_equal(worker_local(w, &any4), UINT16_MAX);
+    assert_int_equal(worker_local(w, &any6), UINT16_MAX);
+    assert_int_equal(conn_filter_parse(p, line, &f), -EINVAL);
+    finish(h);
+}
+
+static void the_place_of_a_service_gets_no_other_address(void **state)
+{
+    struct hosts *h = begin_with(changeable);
+    struct net_settings s = settings_now(h);
+    h->e[SERVER].w->tcp.services[0].local_ix = 0;
+    s.locals[0].addr = ip_from_v4(0x0a000063);
+    assert_int_equal(change_by(h, &s), -EBUSY);
+    open_some(h, 1, HOSTS_PORT);
+    assert_int_equal(seen.opened, 1);  // nothing was changed
+    finish(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +603,8 @@ int main(void)
         cmocka_unit_test(what_is_over_is_not_killed_again),
         cmocka_unit_test(a_closed_service_refuses_and_the_open_one_beside_it_does_not),
         cmocka_unit_test(to_drain_tells_each_connection_of_the_service),
+        cmocka_unit_test(each_connection_of_a_service_is_told_of_a_reload_once),
+        cmocka_unit_test(a_turn_is_over_when_the_next_one_ends_the_order),
         cmocka_unit_test(settings_keep_what_belongs_to_the_ports),
         cmocka_unit_test(neighbors_come_and_go_by_order),
         cmocka_unit_test(permanent_neighbors_never_fill_a_set),
@@ -454,6 +612,11 @@ int main(void)
         cmocka_unit_test(a_worker_that_hangs_is_not_waited_for_and_catches_up_later),
         cmocka_unit_test(more_jobs_than_there_are_places_are_refused),
         cmocka_unit_test(turns_of_an_order_are_busy_ones),
+        cmocka_unit_test(a_port_that_follows_nothing_is_not_changed),
+        cmocka_unit_test(connections_outlive_an_address_that_comes_back),
+        cmocka_unit_test(a_free_place_is_no_address),
+        cmocka_unit_test(connections_of_an_address_that_is_gone_can_be_ended),
+        cmocka_unit_test(the_place_of_a_service_gets_no_other_address),
     };
     pkt_env_start(1);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,7 @@ static struct server_params server_of_max(void)
 {
     static struct server_params p;
     server_params_default(&p);
+    p.huge_dir = root;  // not what a killed server of this machine has left
     p.connections = p.extensions = p.flight_logs = 0;
     p.time_wait = 1000000;
     p.syn_received = 262144;

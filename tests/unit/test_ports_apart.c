@@ -229,6 +229,124 @@ static void what_waited_leaves_when_the_port_takes_again(void **state)
     finish();
 }
 
+// ---- a packet that is refused for ever
+
+static unsigned refusals;
+
+// A frame whose payload begins with this word.
+static bool is_refused(const struct pkt *p)
+{
+    static const uint8_t mark[] = "REFUSED";
+    const bool it = pkt_len(p) >= 200 && memcmp(pkt_data(p) + 66, mark, sizeof(mark)) == 0;
+    refusals += it;
+    return it;
+}
+
+static bool refuses_all(const struct pkt *p)
+{
+    (void)p;
+    return true;
+}
+
+// mark: of the packets that wait for the bad wire, the one at `at` is refused.
+static void mark(unsigned at)
+{
+    const struct net_tx *tx = &h->e[SERVER].w->ports[BAD].tx;
+    assert_true(at < tx->n);
+    assert_true(pkt_len(tx->pkts[at]) >= 200);
+    memcpy(pkt_data(tx->pkts[at]) + 66, "REFUSED", 8);
+}
+
+static void behind_refused_packets_all_others_leave(const unsigned *at, unsigned n)
+{
+    begin();
+    fill_bad_wire(0);
+    for (unsigned i = 0; i < n; i++)
+        mark(at[i]);
+    const uint64_t before = seen.bytes[BAD];
+    h->e[SERVER].wires[BAD].takes = UINT16_MAX;
+    h->e[SERVER].wires[BAD].refuses = is_refused;
+    refusals = 0;
+    hosts_run(h, 500);
+    assert_int_equal(stats()->drops[DROP_tx_full], n);
+    assert_int_equal(h->e[SERVER].w->ports[BAD].refused, n);
+    assert_true(refusals >= n * REFUSAL_LOOKS);
+    assert_true(seen.bytes[BAD] > before + 1000000);
+    assert_int_equal(lanes()->waiting, 0);
+    assert_false(worker_port_is_dead(h->e[SERVER].w, BAD));
+    assert_int_equal(seen.closed, 0);
+    finish();
+}
+
+static void a_packet_that_is_refused_for_ever_is_dropped_and_the_others_leave(void **state)
+{
+    (void)state;
+    const unsigned first[] = {0}, later[] = {100};
+    behind_refused_packets_all_others_leave(first, 1);
+    behind_refused_packets_all_others_leave(later, 1);
+}
+
+static void so_are_many_in_a_row(void **state)
+{
+    (void)state;
+    unsigned at[3 * REFUSAL_OFFERS];
+    for (unsigned i = 0; i < ARRAY_LEN(at); i++)
+        at[i] = i;
+    behind_refused_packets_all_others_leave(at, ARRAY_LEN(at));
+}
+
+// A port that takes nothing of anything: full, or its interface is down.
+static void where_all_are_refused_none_is_dropped_and_all_leave_later(void **state)
+{
+    (void)state;
+    begin();
+    fill_bad_wire(0);
+    const uint32_t waiting = h->e[SERVER].w->ports[BAD].tx.n;
+    h->e[SERVER].wires[BAD].takes = UINT16_MAX;
+    h->e[SERVER].wires[BAD].refuses = refuses_all;
+    hosts_run(h, 2 * WORKER_DEAD_MS);
+    assert_true(h->e[SERVER].w->ports[BAD].tx.n >= waiting);
+    assert_true(worker_port_is_dead(h->e[SERVER].w, BAD));
+    h->e[SERVER].wires[BAD].refuses = NULL;
+    hosts_run(h, 100);
+    assert_int_equal(lanes()->waiting, 0);
+    assert_int_equal(stats()->drops[DROP_tx_full], 0);
+    finish();
+}
+
+// The wire has room for one packet now and then, so that the first often finds it full.
+static void a_slow_port_loses_nothing(void **state)
+{
+    (void)state;
+    begin();
+    fill_bad_wire(0);
+    for (unsigned i = 0; i < 3000; i++) {
+        h->e[SERVER].wires[BAD].takes = i % 7 == 0;
+        hosts_turn(h, SERVER);
+        hosts_run(h, i % 3);
+        h->e[SERVER].wires[BAD].takes = 0;
+    }
+    assert_int_equal(stats()->drops[DROP_tx_full], 0);
+    finish();
+}
+
+static void a_port_that_takes_nothing_for_a_turn_is_not_dead(void **state)
+{
+    (void)state;
+    begin();
+    open_some(4, BAD, FLOODS);
+    struct worker *w = h->e[SERVER].w;
+    h->e[SERVER].wires[BAD].takes = 0;
+    for (unsigned i = 0; i < 100 && w->ports[BAD].waits_ms == 0; i++)
+        hosts_turn(h, SERVER), hosts_turn(h, PEER);
+    assert_true(w->ports[BAD].waits_ms != 0);
+    for (unsigned i = 0; i < 20; i++) {
+        w->ports[BAD].waits_ms = (w->tcp.now.ms + i % 2) | 1;
+        assert_false(worker_port_is_dead(w, BAD));
+    }
+    finish();
+}
+
 // ---- those that end while they wait
 
 static void on_done(void *arg, const struct order_answer *a)
@@ -296,6 +414,11 @@ int main(void)
         cmocka_unit_test(beside_a_slow_port_another_goes_on_at_its_full_rate),
         cmocka_unit_test(no_packet_is_built_without_room_and_replies_that_find_none_are_counted),
         cmocka_unit_test(what_waited_leaves_when_the_port_takes_again),
+        cmocka_unit_test(a_packet_that_is_refused_for_ever_is_dropped_and_the_others_leave),
+        cmocka_unit_test(so_are_many_in_a_row),
+        cmocka_unit_test(where_all_are_refused_none_is_dropped_and_all_leave_later),
+        cmocka_unit_test(a_slow_port_loses_nothing),
+        cmocka_unit_test(a_port_that_takes_nothing_for_a_turn_is_not_dead),
         cmocka_unit_test(who_ends_while_it_waits_is_reused_only_after_its_wait),
         cmocka_unit_test(datagrams_to_a_full_port_take_no_place_of_another),
     };

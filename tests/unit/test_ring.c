@@ -308,7 +308,7 @@ static void bad_parameters_are_refused_with_the_reason(void **state)
         {{.name = "x", .driver = "ring", .queues = 0}, "queues = 0"},
         {{.name = "x", .driver = "ring", .queues = 17}, "queues = 17"},
         {{.name = "x", .driver = "ring", .queues = 1}, "no packet pool"},
-        {{.name = "x", .driver = "ring", .queues = 1, .mtu = 9000}, "mtu = 9000"},
+        {{.name = "x", .driver = "ring", .queues = 1, .mtu = 9001}, "mtu = 9001"},
         {{.name = "x", .driver = "ring", .queues = 1, .mtu = 67}, "mtu = 67"},
         {{.name = "x", .driver = "rings", .queues = 1}, "driver = rings: one of ring"},
         {{.name = "x", .queues = 1}, "driver = (none)"},

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/device_locks.h"
+#include "server/server_check.h"
 #include "server/server_internal.h"
 #include "unit/check.h"
 
@@ -67,6 +68,39 @@ static void the_agent_has_a_section_of_its_own(void **state)
     assert_string_equal(key_of("agent", "no memory"), "agent.socket");
 }
 
+// ---- a port of Linux alone
+
+static bool doubted(struct server_params *p)
+{
+    struct err err = {.text = ""};
+    if (!server_has_doubt(p, 0, &err))
+        return false;
+    assert_string_equal(err.key, "port.p0.linux");
+    assert_non_null(strstr(err.text, "with follow = up0"));
+    return true;
+}
+
+static void a_shared_port_without_an_address_is_doubted_unless_it_follows(void **state)
+{
+    static struct server_params p;
+    struct server_port_params *pp = &p.ports[0];
+    p = (struct server_params){.n_ports = 1};
+    pp->port.name = "p0";
+    assert_false(doubted(&p));
+    pp->linux_name = "up0";
+    assert_true(doubted(&p));
+    pp->port.n_vlans = 1;
+    assert_false(doubted(&p));
+    pp->port.n_vlans = 0;
+    pp->follow = "up0";
+    pp->net.n_locals = 1;
+    pp->net.locals[0] = net_local_none(false);
+    assert_false(doubted(&p));
+    pp->follow = NULL;
+    pp->net.locals[0] = (struct net_local){ip_from_v4(0x0a000001), 24};
+    assert_false(doubted(&p));
+}
+
 // ---- devices
 
 static struct server_params params;
@@ -122,6 +156,35 @@ static void who_only_looks_keeps_no_server_from_a_device(void **state)
     assert_int_equal(refused, 0);
 }
 
+static bool is_said(const struct text *said)
+{
+    return strstr(text_str(said), path) != NULL;
+}
+
+static void a_lock_that_nobody_holds_is_removed_and_no_other(void **state)
+{
+    struct device_locks l;
+    struct err err;
+    struct text said;
+    if (!device_of_our_own())
+        skip();
+    text_init(&said, 1 << 16);
+    assert_int_equal(device_locks_take(&l, &params, &err), 0);
+    device_locks_clean(false, &said);
+    assert_false(is_said(&said));
+    assert_int_equal(access(path, F_OK), 0);
+    close(l.at[0].fd);  // as of a process that was killed
+    device_locks_clean(true, &said);
+    assert_true(is_said(&said));
+    assert_int_equal(access(path, F_OK), 0);
+    text_free(&said);
+    text_init(&said, 1 << 16);
+    device_locks_clean(false, &said);
+    assert_true(is_said(&said));
+    assert_int_equal(access(path, F_OK), -1);
+    text_free(&said);
+}
+
 static void a_device_that_a_server_has_is_refused_to_another_one(void **state)
 {
     struct device_locks l, second;
@@ -131,9 +194,9 @@ static void a_device_that_a_server_has_is_refused_to_another_one(void **state)
     assert_int_equal(device_locks_take(&l, &params, &err), 0);
     assert_int_equal(device_locks_take(&second, &params, &err), -1);
     assert_string_equal(err.key, "port.a.device");
-    assert_int_equal(device_locks_look(&params, 0, &err), -1);
+    assert_int_equal(device_locks_look(server_device(&params.ports[0], 0), &err), -1);
     device_locks_release(&l);
-    assert_int_equal(device_locks_look(&params, 0, &err), 0);
+    assert_int_equal(device_locks_look(server_device(&params.ports[0], 0), &err), 0);
 }
 
 int main(void)
@@ -141,8 +204,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_key_that_an_application_names_is_at_fault),
         cmocka_unit_test(a_word_that_is_no_key_of_the_application_is_not_named),
+        cmocka_unit_test(a_shared_port_without_an_address_is_doubted_unless_it_follows),
         cmocka_unit_test(the_agent_has_a_section_of_its_own),
         cmocka_unit_test(who_only_looks_keeps_no_server_from_a_device),
+        cmocka_unit_test(a_lock_that_nobody_holds_is_removed_and_no_other),
         cmocka_unit_test(a_device_that_a_server_has_is_refused_to_another_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

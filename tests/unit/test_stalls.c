@@ -274,6 +274,15 @@ static void where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work(v
     assert_int_equal(it.cause, STALL_own_work);
 }
 
+static void messages_of_a_thread_are_own_work(void **state)
+{
+    const struct linux_counts nothing = {0};
+    struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_app, .events = 32}};
+    left = (struct stall_evidence){0};
+    stalls_name(&it, 1, &nothing, &left, HZ);
+    assert_int_equal(it.cause, STALL_own_work);
+}
+
 static void the_most_frequent_interrupt_is_named(void **state)
 {
     struct stall_named it = {.s = {.cycles = MS, .stage = STAGE_idle}};
@@ -420,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_wait_that_is_not_over_at_a_reading_is_no_steal),
         cmocka_unit_test(time_that_a_thread_slept_is_no_steal),
         cmocka_unit_test(where_the_machine_stops_the_core_untold_the_unusual_is_no_own_work),
+        cmocka_unit_test(messages_of_a_thread_are_own_work),
         cmocka_unit_test(the_most_frequent_interrupt_is_named),
         cmocka_unit_test(a_long_turn_without_work_is_written_down_as_idle),
         cmocka_unit_test(the_stage_of_a_slow_application_is_app_when_every_turn_is_watched),

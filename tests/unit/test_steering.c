@@ -5,8 +5,8 @@
 
 #include "check.h"
 #include "conf/live.h"
-#include "ctl/steering/kill.h"
 #include "ctl/steering/steering_internal.h"
+#include "server/conn_filter.h"
 #include "steering_env.h"
 
 enum { TEXT_BYTES = 8192 };
@@ -176,19 +176,19 @@ static void kill_refuses_the_rest(void **state)
 
 static void a_place_is_an_address_a_prefix_a_port_or_both(void **state)
 {
-    struct kill_place p;
+    struct conn_end p;
     char a[] = "10.1.2.0/23:443";
-    assert_int_equal(kill_place_parse(a, &p), 0);
+    assert_int_equal(conn_end_parse(a, &p), 0);
     assert_true(p.has_addr && p.has_port && p.bits == 23 && p.port == 443);
     assert_int_equal(ip_to_v4(&p.addr), 0x0a010200);
     char b[] = "[fd00::1]:1";
-    assert_int_equal(kill_place_parse(b, &p), 0);
+    assert_int_equal(conn_end_parse(b, &p), 0);
     assert_true(p.bits == 128 && p.port == 1 && p.addr.b[0] == 0xfd);
     char c[] = "::1";
-    assert_int_equal(kill_place_parse(c, &p), 0);
+    assert_int_equal(conn_end_parse(c, &p), 0);
     assert_true(p.has_addr && !p.has_port);
     char d[] = "";
-    assert_int_equal(kill_place_parse(d, &p), -EINVAL);
+    assert_int_equal(conn_end_parse(d, &p), -EINVAL);
 }
 
 static void drain_begins_ends_and_is_called_off(void **state)
@@ -617,8 +617,12 @@ static void more_changes_than_anybody_makes_are_all_taken(void **state)
         const struct key *k = &conf_keys[i];
         if (k->section != SECTION_service || !k->live)
             continue;
-        n += (unsigned)snprintf(all + n, sizeof(all) - n, "%s = %llu\n", k->name,
-                                (unsigned long long)k->min + 1);
+        if (k->type == KEY_WORD)  // its second word
+            n += (unsigned)snprintf(all + n, sizeof(all) - n, "%s = %s\n", k->name,
+                                    strchr(k->words, '|') + 1);
+        else
+            n += (unsigned)snprintf(all + n, sizeof(all) - n, "%s = %llu\n", k->name,
+                                    (unsigned long long)k->min + 1);
         lines++;
     }
     write_file(all, NULL);
@@ -628,6 +632,52 @@ static void more_changes_than_anybody_makes_are_all_taken(void **state)
     assert_int_equal(lines, 0);
 }
 
+static void a_write_to_reload_has_the_outcome(void **state)
+{
+    write_file("", NULL);
+    steering_env_free(env);
+    env = steering_env_new(path);
+    write_file("[tcp]\nretries = two\n", NULL);
+    assert_int_equal(put("ctl/reload", "now"), -EINVAL);
+    assert_non_null(strstr(tree_reason(), ":17: retries: expected"));
+    assert_true(shows("ctl/reload", "reloads 1\nrefused 1\nerror /tmp/c10m-reload"));
+    assert_int_equal(env->conf.tcp.retries, 15);
+    write_file("[tcp]\nretries = 7\nwindow_scale = 3\n", NULL);
+    assert_int_equal(put("ctl/reload", "now"), 0);
+    assert_true(shows("ctl/reload", "reloads 2\nrefused 1\nchanged "));
+    assert_true(shows("ctl/reload", "18: tcp.window_scale: wants a restart\n"));
+    assert_false(shows("ctl/reload", "\nerror "));
+    assert_int_equal(env->conf.tcp.retries, 7);
+    assert_int_equal(put("ctl/reload", "soon"), -EINVAL);
+    assert_true(shows("ctl/reload", "reloads 2\n"));
+}
+
+static int begin_following(void **state)
+{
+    steering_env_follow = "c10mabsent";
+    const int rc = begin(state);
+    steering_env_follow = NULL;
+    return rc;
+}
+
+static void a_port_that_follows_says_what_it_read(void **state)
+{
+    (void)state;
+    struct tree_node *n = steering_env_node(env, "ports/b/follow");
+    assert_null(steering_env_node(env, "ports/a"));
+    assert_non_null(n);
+    for (int i = 0; i < 2000; i++) {  // netlink answers at once; 2 s is what nobody would wait for
+        ctl_steering_look(env->steering);
+        if (strstr(steering_env_read(env, n, text, sizeof(text)), "\nreads 1\n") != NULL)
+            break;
+        usleep(1000);
+    }
+    assert_non_null(strstr(text, "interface c10mabsent\nstate absent\n"));
+    assert_non_null(strstr(text, "\nreads 1\n"));
+    assert_non_null(strstr(text, "\nchanges 0\n"));
+    assert_non_null(strstr(text, "\naddress 10.0.1.2/24\n"));
+}
+
 int main(void)
 {
 #define FILED(test) cmocka_unit_test_setup_teardown(test, begin_file, end_file)
@@ -635,6 +685,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH(every_file_can_be_written_and_shows_its_help),
         WITH(no_file_takes_nonsense_or_changes_by_it),
+        cmocka_unit_test_setup_teardown(a_port_that_follows_says_what_it_read, begin_following,
+                                        end),
         WITH(kill_takes_what_its_help_says),
         WITH(kill_refuses_the_rest),
         WITH(a_place_is_an_address_a_prefix_a_port_or_both),
@@ -661,6 +713,7 @@ int main(void)
         FILED(an_override_stands_and_an_error_changes_nothing),
         FILED(services_that_come_or_go_want_a_restart),
         FILED(more_changes_than_anybody_makes_are_all_taken),
+        FILED(a_write_to_reload_has_the_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -560,6 +560,137 @@ static void only_an_orphan_is_proposed_for_deletion(void **state)
     assert_int_equal(system("ip link del c10mtest0"), 0);
 }
 
+// An interface that is there before the port, and after it.
+static struct port *attach_to(uint16_t queues)
+{
+    struct err e = {.text = ""};
+    struct port_params p = params();
+    p.attach = true;
+    p.has_host = false;
+    p.queues = queues;
+    p.pools[1] = p.pools[2] = pool;
+    struct port *tap = port_open(&p, &e);
+    if (tap == NULL)
+        fail_msg("%s", e.text);
+    return tap;
+}
+
+static void make_interface(const char *options)
+{
+    char command[160];
+    snprintf(command, sizeof(command),
+             "ip tuntap add c10mtest0 mode tap %s && ip addr add 10.99.0.1/24 dev c10mtest0 && "
+             "ip link set c10mtest0 up",
+             options);
+    assert_int_equal(system(command), 0);
+}
+
+static void detach(struct port *tap)
+{
+    port_close(tap);
+    assert_int_equal(pkt_pool_free_count(pool), POOL);
+    assert_int_equal(system("ip link del c10mtest0"), 0);  // it is still there
+}
+
+static void frames_pass_through_an_interface_that_exists(void **state)
+{
+    make_interface("multi_queue");
+    struct port *tap = attach_to(1);
+    struct port_stats s;
+    int fd = udp_socket();
+    assert_int_equal(send(fd, "hello", 5, 0), 5);
+    struct pkt *p = next_ip(tap, IPPROTO_UDP);
+    assert_non_null(p);
+    assert_sound(tap, p);
+    assert_memory_equal(pkt_data(p) + 42, "hello", 5);
+    pkt_free(p);
+    tap->ops->stats(tap, &s);
+    assert_true(s.rx_packets >= 2 && s.tx_packets == 1);  // the question by ARP, and its answer
+    // Not rx_missed: the kernel drops frames of its own, of IPv6, while the carrier comes.
+    assert_int_equal(s.rx_errors + s.rx_nombuf + s.tx_errors, 0);
+    close(fd);
+    detach(tap);
+}
+
+static void it_has_as_many_queues_as_the_interface_permits(void **state)
+{
+    make_interface("multi_queue");
+    struct port *tap = attach_to(3);
+    assert_int_equal(tap->queues, 3);
+    detach(tap);
+    make_interface("");
+    tap = attach_to(3);
+    assert_int_equal(tap->queues, 1);
+    detach(tap);
+}
+
+static void a_frame_to_an_interface_that_is_down_is_an_error_and_no_leak(void **state)
+{
+    make_interface("");
+    struct port *tap = attach_to(1);
+    struct port_stats s;
+    struct port_link link;
+    assert_int_equal(system("ip link set c10mtest0 down"), 0);
+    send_frame(tap, (const uint8_t[60]){0}, 60);
+    tap->ops->stats(tap, &s);
+    assert_int_equal(s.tx_errors, 1);
+    tap->ops->view->link(tap, &link);
+    assert_false(link.up);
+    assert_int_equal(link.reason, PORT_LINK_SET_DOWN);
+    detach(tap);
+}
+
+// The administrator may raise the MTU while the port runs.
+static void a_frame_that_is_too_long_is_counted_and_the_next_one_arrives(void **state)
+{
+    uint8_t data[3000] = {0};
+    make_interface("");
+    struct port *tap = attach_to(1);
+    struct port_stats s;
+    int fd = udp_socket();
+    assert_int_equal(send(fd, "a", 1, 0), 1);
+    struct pkt *p = next_ip(tap, IPPROTO_UDP);  // its sender knows our MAC address now
+    assert_non_null(p);
+    pkt_free(p);
+    assert_int_equal(system("ip link set c10mtest0 mtu 4000"), 0);
+    assert_int_equal(send(fd, data, sizeof(data), 0), sizeof(data));
+    assert_int_equal(send(fd, "b", 1, 0), 1);
+    p = next_ip(tap, IPPROTO_UDP);
+    assert_non_null(p);
+    assert_memory_equal(pkt_data(p) + 42, "b", 1);
+    pkt_free(p);
+    tap->ops->stats(tap, &s);
+    assert_int_equal(s.rx_errors, 1);
+    close(fd);
+    detach(tap);
+}
+
+static void attach_refused_with(const char *text)
+{
+    struct err e = {.text = ""};
+    struct port_params p = params();
+    p.attach = true;
+    assert_null(port_open(&p, &e));
+    if (strstr(e.text, text) == NULL)
+        fail_msg("%s", e.text);
+    assert_int_equal(pkt_pool_free_count(pool), POOL);
+}
+
+static void what_cannot_be_attached_is_refused(void **state)
+{
+    attach_refused_with("there is no interface c10mtest0: ip tuntap add dev c10mtest0");
+    make_interface("");
+    assert_int_equal(system("ip link set c10mtest0 mtu 1501"), 0);
+    attach_refused_with("ip link set c10mtest0 mtu 1500");
+    assert_int_equal(system("ip link set c10mtest0 mtu 1500"), 0);
+    struct port *tap = attach_to(1);
+    attach_refused_with("another process has it open");
+    detach(tap);
+    assert_int_equal(system("ip link add c10mtest0 type veth peer name c10mtest1"), 0);
+    attach_refused_with("is no TAP interface");
+    assert_int_equal(system("ip link del c10mtest0"), 0);
+}
+
 int main(void)
 {
     if (unshare(CLONE_NEWNET) != 0 || access("/dev/net/tun", R_OK | W_OK) != 0)
@@ -583,6 +714,11 @@ int main(void)
         cmocka_unit_test(verdicts_that_were_asked_for_are_granted_and_right),
         cmocka_unit_test(bad_parameters_are_refused_and_leave_nothing_behind),
         cmocka_unit_test(only_an_orphan_is_proposed_for_deletion),
+        cmocka_unit_test(frames_pass_through_an_interface_that_exists),
+        cmocka_unit_test(it_has_as_many_queues_as_the_interface_permits),
+        cmocka_unit_test(a_frame_to_an_interface_that_is_down_is_an_error_and_no_leak),
+        cmocka_unit_test(a_frame_that_is_too_long_is_counted_and_the_next_one_arrives),
+        cmocka_unit_test(what_cannot_be_attached_is_refused),
     };
     int failed = cmocka_run_group_tests_name("tap", tests, NULL, NULL);
     eal_stop();

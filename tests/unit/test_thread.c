@@ -149,6 +149,21 @@ static void answer_another(struct c10m_core *w, struct c10m_service *s)
     assert_false(c10m_answer(w, s + 1, (void *)1));
 }
 
+static void a_turn_with_messages_alone_is_not_idle(void **state)
+{
+    struct hosts *h = begin(one_told);
+    const struct core_stats *st = h->e[SERVER].w->stats;
+    const uint64_t busy = st->c.turns_busy;
+    hosts_turn(h, SERVER);
+    assert_int_equal(st->c.turns_busy, busy);
+    post(h, 1);
+    hosts_turn(h, SERVER);
+    assert_int_equal(st->c.turns_busy, busy + 1);
+    hosts_turn(h, SERVER);
+    assert_int_equal(st->c.turns_busy, busy + 1);
+    hosts_free(h);
+}
+
 static void who_has_no_thread_no_message_or_no_such_worker_is_refused(void **state)
 {
     static const struct c10m_app *const run[2][3] = {{&told, &app_echo, &dumb}, {&app_echo}};
@@ -376,6 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_come_in_order_and_a_bounded_number_a_turn),
+        cmocka_unit_test(a_turn_with_messages_alone_is_not_idle),
         cmocka_unit_test(a_full_ring_refuses_and_takes_again_once_it_was_drained),
         cmocka_unit_test(answers_are_taken_in_order_and_a_full_ring_refuses),
         cmocka_unit_test(who_has_no_thread_no_message_or_no_such_worker_is_refused),

@@ -515,6 +515,22 @@ static void zoom_shows_stages_drops_and_queues(void **state)
     end(&p);
 }
 
+static void zoom_shows_the_highest_use_of_pools_the_fullest_first(void **state)
+{
+    struct pair p = two_readings();
+    struct top_ui ui = {.interval_s = 1, .zoom = true};
+    set(&p.f, "cores/2/pools",
+        "blocks_size 100\nblocks_free_now 99\nblocks_used_now 1\nblocks_used_high 25\n"
+        "packets_size 1000\npackets_free_now 500\npackets_used_now 500\npackets_used_high 900\n"
+        "time_wait6_size 0\ntime_wait6_used_high 0\n");
+    compare(&p);
+    draw(&p.figures, &ui, 24, 80);
+    assert_non_null(strstr(line(21), "pools, highest use"));
+    assert_non_null(strstr(line(22), "packets 90.0%  blocks 25.0%"));
+    assert_null(strstr(line(22), "time_wait6"));  // there is none
+    end(&p);
+}
+
 static void trouble_is_said_and_old_figures_stay(void **state)
 {
     struct pair p = two_readings();
@@ -647,6 +663,7 @@ int main(void)
         cmocka_unit_test(drop_reasons_have_their_help),
         cmocka_unit_test(every_size_of_screen_can_be_drawn),
         cmocka_unit_test(zoom_shows_stages_drops_and_queues),
+        cmocka_unit_test(zoom_shows_the_highest_use_of_pools_the_fullest_first),
         cmocka_unit_test(trouble_is_said_and_old_figures_stay),
         cmocka_unit_test(keys_choose_column_row_and_core),
         cmocka_unit_test(no_two_keys_are_the_same),

@@ -40,10 +40,10 @@ static int setup(void **state)
         c->host_ns = now.now_ns;
         c->cycles = 1000;
         c->n_pools = 4;
-        c->pools[0] = (struct fill_pool){"packets", 100, 10, 10};
-        c->pools[1] = (struct fill_pool){"blocks", 100, 10, 10};
-        c->pools[2] = (struct fill_pool){"syn_records", 100, 10, 10};
-        c->pools[3] = (struct fill_pool){"time_wait", 100, 100, 100};
+        c->pools[0] = (struct fill_pool){"packets", 100, 10, 10, 0};
+        c->pools[1] = (struct fill_pool){"blocks", 100, 10, 10, 0};
+        c->pools[2] = (struct fill_pool){"syn_records", 100, 10, 10, 0};
+        c->pools[3] = (struct fill_pool){"time_wait", 100, 100, 100, 0};
     }
     verdict_judge(&v, &now);
     return 0;
@@ -101,6 +101,25 @@ static void a_server_without_trouble_is_ok(void **state)
     looks(10);
     expect_ok();
     assert_int_equal(n_changes, 0);
+}
+
+static void a_bond_without_a_member_is_told_while_its_link_is_up(void **state)
+{
+    now.ports[0].members = now.ports[0].members_usable = 2;
+    looks(3);
+    expect_ok();
+    now.ports[0].members_usable = 1;
+    look();
+    expect_says("c10m0 runs on 1 of 2 members");
+    now.ports[0].members_usable = 0;
+    now.ports[0].link_up = false;  // then that is said
+    looks(3);
+    assert_null(strstr(verdict_now(), "members"));
+    expect_says("link c10m0 down");
+    now.ports[0].members_usable = 2;
+    now.ports[0].link_up = true;
+    looks(3);
+    expect_ok();
 }
 
 static void the_table_goes_from_alarms_to_notes_and_off_is_never_above_on(void **state)
@@ -227,16 +246,27 @@ static void a_full_ring_of_time_wait_is_well_until_it_evicts(void **state)
 
 static void a_stalled_core_counts_from_when_it_stood_still(void **state)
 {
-    now.cores[1].stalled_ms = 900;
+    now.cores[1].stalled_ms = VERDICT_STALLED_MS - 1;
     look();
     expect_ok();
     now.cores[1].stalled_ms = 5000;
     look();
     expect_says("alarm 2025-11-25T19:46:35Z core 2 stalled in stage app for 5 s\n");
     now.cores[1].app = "http";
+    now.cores[1].service = "web";
+    now.cores[1].function = "-";
     now.cores[1].stalled_ms = 6000;
     look();
-    expect_says("core 2 stalled in stage app of application http for 6 s\n");
+    expect_says("core 2 stalled in stage app of application http, service web for 6 s\n");
+    now.cores[1].function = "choose";
+    now.cores[1].stalled_ms = 7000;
+    look();
+    expect_says("of application http, service web, function choose for 7 s\n");
+    now.cores[1].app = NULL;
+    now.cores[1].function = "rx_burst";
+    now.cores[1].stalled_ms = 8000;
+    look();
+    expect_says("core 2 stalled in stage app, function rx_burst for 8 s\n");
     now.cores[1].stalled_ms = 0;
     look();
     expect_ok();
@@ -504,7 +534,7 @@ static void in_trouble(void)
         c->n_pools = ARRAY_LEN(pools);
         for (unsigned k = 0; k < c->n_pools; k++) {
             snprintf(pools[k], sizeof(pools[k]), "p%u", k);
-            c->pools[k] = (struct fill_pool){pools[k], 100, 100, 100};
+            c->pools[k] = (struct fill_pool){pools[k], 100, 100, 100, 0};
         }
     }
 }
@@ -562,6 +592,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         S(before_the_first_look_nothing_is_said_to_be_ok),
         S(a_server_without_trouble_is_ok),
+        S(a_bond_without_a_member_is_told_while_its_link_is_up),
         S(the_table_goes_from_alarms_to_notes_and_off_is_never_above_on),
         S(a_link_that_is_down_is_said_at_once_with_its_time),
         S(a_link_of_which_nothing_is_known_is_not_down),

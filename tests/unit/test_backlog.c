@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// test_backlog.c: what a worker knows of packets that wait in the device's queue: for how long it
+// has not found the queue empty (worker/loop.c).
+#include <string.h>
+
+#include "hosts.h"
+#include "pkt_env.h"
+
+enum { SYNS = 5 * BURST_MAX / 2, TURN_US = 300 };
+
+static struct hosts *h;
+static uint32_t waited_us;  // as the last callback was told
+
+static void open_conn(struct c10m_conn *c)
+{
+    waited_us = c10m_waited_us(c);
+}
+
+static size_t nothing(struct c10m_conn *c, const uint8_t *bytes, size_t len)
+{
+    waited_us = c10m_waited_us(c);
+    return len;
+}
+
+static const struct c10m_app server = {.name = "server", .open = open_conn, .data = nothing},
+                             client = {.name = "client", .data = nothing};
+static const struct c10m_app *const both[2][3] = {{&server}, {&client}};
+
+static uint32_t behind_us(void)
+{
+    return h->e[0].w->tcp.behind_us;
+}
+
+// turn: one of the server, TURN_US after the last.
+static void turn(void)
+{
+    h->now_us += TURN_US;
+    hosts_turn(h, 0);
+}
+
+// begin: SYNs of that many connections wait in the server's queue; it has had turns before.
+static void begin(unsigned syns)
+{
+    h = hosts_new(both, NULL);
+    hosts_connect(h, 1, HOSTS_PORT);
+    hosts_run(h, 10);  // and knows its neighbor
+    for (unsigned i = 0; i < syns; i++)
+        hosts_connect(h, 1, HOSTS_PORT);
+    for (unsigned i = 0; i < 10; i++)
+        hosts_turn(h, 1);
+    assert_int_equal(h->e[0].wires[0].n_queue, syns);
+}
+
+static void a_queue_that_is_emptied_is_not_behind(void **state)
+{
+    begin(3);
+    assert_int_equal(behind_us(), 0);
+    turn();
+    assert_int_equal(behind_us(), 0);
+    hosts_free(h);
+}
+
+// Two full bursts and a half one. Before the first, the queue was last seen empty in the turn
+// before.
+static void full_bursts_are_behind_since_the_queue_was_last_empty(void **state)
+{
+    begin(SYNS);
+    const uint64_t before_us = h->e[0].w->ports[0].emptied_us;
+    turn();
+    assert_int_equal(behind_us(), h->now_us - before_us);
+    turn();
+    assert_int_equal(behind_us(), h->now_us - before_us);
+    assert_int_equal(h->e[0].w->highest.behind_us, h->now_us - before_us);
+    turn();
+    assert_int_equal(behind_us(), 0);
+    assert_in_range(h->e[0].w->highest.behind_us, 2 * TURN_US, h->now_us - before_us);
+    hosts_free(h);
+}
+
+// A device that gives at most so many packets at once is known after its first full burst.
+static void the_largest_burst_of_a_device_counts_as_full(void **state)
+{
+    begin(BURST_MAX / 2);
+    turn();
+    assert_int_not_equal(behind_us(), 0);
+    turn();
+    assert_int_equal(behind_us(), 0);
+    hosts_free(h);
+}
+
+static void an_application_is_told_how_long_its_data_may_have_waited(void **state)
+{
+    begin(SYNS);
+    waited_us = UINT32_MAX;
+    for (unsigned i = 0; i < 3; i++)
+        turn();  // SYN-ACKs
+    for (unsigned i = 0; i < 10; i++)
+        hosts_turn(h, 1);  // the last ACKs
+    const uint64_t before_us = h->e[0].w->ports[0].emptied_us;
+    turn();
+    assert_int_equal(waited_us, h->now_us - before_us);
+    for (unsigned i = 0; i < 3; i++)
+        turn();
+    assert_int_equal(waited_us, 0);
+    hosts_free(h);
+}
+
+static void while_it_is_behind_syns_are_dropped_and_counted(void **state)
+{
+    begin(SYNS);
+    h->e[0].w->tcp.cfg.accept_wait_us = 1;
+    turn();
+    turn();
+    assert_int_equal(h->e[0].w->stats->drops[DROP_accept_wait], 2 * BURST_MAX);
+    turn();  // the rest comes in a smaller burst
+    assert_int_equal(h->e[0].w->stats->drops[DROP_accept_wait], 2 * BURST_MAX);
+    assert_int_equal(h->e[0].w->stats->c.syn_records_now, SYNS - 2 * BURST_MAX);
+    hosts_free(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_that_is_emptied_is_not_behind),
+        cmocka_unit_test(full_bursts_are_behind_since_the_queue_was_last_empty),
+        cmocka_unit_test(the_largest_burst_of_a_device_counts_as_full),
+        cmocka_unit_test(an_application_is_told_how_long_its_data_may_have_waited),
+        cmocka_unit_test(while_it_is_behind_syns_are_dropped_and_counted),
+    };
+    pkt_env_start(1);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    eal_stop();
+    return failed;
+}

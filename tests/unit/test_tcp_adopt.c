@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections that another process left in memory: what is whole goes on, what is not is refused.
+#include <string.h>
+
+#include "check.h"
+#include "seed.h"
+#include "tcp/tcp_adopt.h"
+#include "tcp/tcp_ooo.h"
+#include "tcp_lose.h"
+#include "tcp_pair.h"
+
+enum { A, B, BYTES = 300000 };
+
+// adopt: the process of e ends, and the next one adopts what it left.
+static struct tcp_adopted adopt(struct end *e)
+{
+    const struct tcp_adopt_params p = {.n_locals = 1, .services = 1};
+    struct tcp *t = &e->tcp;
+    struct tcp_adopted out;
+    void *scratch = calloc(1, tcp_adopt_footprint(t));
+    tcp_lose(t, e->sizes.wheel);
+    tcp_adopt(t, &p, scratch, &out);
+    free(scratch);
+    memset(e->shadows, 0, e->sizes.blocks * sizeof(e->shadows[0]));
+    return out;
+}
+
+static unsigned refused(const struct tcp_adopted *out)
+{
+    unsigned n = 0;
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
+        n += out->refused[r];
+    return n;
+}
+
+static void assert_whole(const struct end *e)
+{
+    char what[TCP_CHECK_BYTES];
+    end_check_pools(e);
+    if (!tcp_check_wheel(&e->tcp, e->sizes.blocks, what))
+        check_failed(__FILE__, __LINE__, what);
+}
+
+// busy: connections over a bad link, in both directions.
+static struct pair *busy(uint64_t seed, unsigned connections)
+{
+    struct pair *p = pair_new(seed);
+    p->loss_pm = 30;
+    p->reorder_pm = 100;
+    for (unsigned i = 0; i < 2; i++)
+        p->e[i].role = (struct role){.source = BYTES, .shut = true};
+    for (unsigned i = 0; i < connections; i++)
+        end_connect(&p->e[i % 2], p->e[!(i % 2)].v4, PAIR_PORT);
+    return p;
+}
+
+static void connections_go_on_whenever_a_process_ends(void **state)
+{
+    enum { CONNECTIONS = 6 };
+    struct rng rng = test_rng(__func__);
+    (void)state;
+    struct pair *p = busy(rng_u64(&rng), CONNECTIONS);
+    for (unsigned i = 0; i < 200; i++) {
+        pair_run_for(p, 1 + rng_below(&rng, 20));
+        struct end *e = &p->e[rng_below(&rng, 2)];
+        const struct tcp_adopted out = adopt(e);
+        assert_int_equal(refused(&out) + out.records_refused, 0);
+        assert_whole(e);
+    }
+    pair_run(p, 4000 * 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(p->e[i].role.received, (uint64_t)BYTES * CONNECTIONS);
+        assert_int_equal(p->e[i].role.closed, CONNECTIONS);
+        assert_false(p->e[i].role.wrong);
+    }
+    pair_free(p, true);
+}
+
+// ---- damage, one word at a time
+
+// one_conn: a connection whose data lies unread, out of order and unacknowledged, with a log.
+static struct raw *one_conn(void)
+{
+    struct raw *r = raw_new(NULL);
+    r->sack = true;
+    r->e.role = (struct role){.hold = true, .source = 20000};
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 5000, r->ack, 6000, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 9000, r->ack, 10000, 1000);
+    raw_turn(r, 1);
+    return r;
+}
+
+struct parts {
+    struct tcp *t;
+    struct block *b;
+    struct ext *e;
+    struct buf *first;  // to send
+    struct buf *unread;
+    struct flight *log;
+};
+
+static struct parts parts_of(struct raw *r)
+{
+    struct tcp *t = &r->e.tcp;
+    struct block *b = raw_block(r);
+    assert_true(b->has_flight && (b->flags & BF_EXT) && b->rcvq_head != BUF_NONE);
+    struct ext *e = &t->exts[b->ext];
+    assert_int_equal(e->ooo_runs, 2);
+    return (struct parts){t,
+                          b,
+                          e,
+                          &t->bufs.bufs[b->snd_head],
+                          &t->bufs.bufs[b->rcvq_head],
+                          flight_at(&t->flights, b->flight)};
+}
+
+// X(REFUSAL, what is written)
+#define DAMAGES(X)                                                                                 \
+    X(STATE, p.b->state = TCP_STATE_COUNT)                                                         \
+    X(STATE, p.b->state = 10)                                                                      \
+    X(STATE, p.b->service = 1)                                                                     \
+    X(KEY, p.b->key.local_ix = 1)                                                                  \
+    X(KEY, p.b->key.zero = 2)                                                                      \
+    X(NUMBERS, p.b->snd_una = p.b->snd_nxt + 1)                                                    \
+    X(NUMBERS, p.b->snd_nxt = p.b->snd_max + 1)                                                    \
+    X(NUMBERS, p.b->snd_max = p.b->snd_end + 1)                                                    \
+    X(NUMBERS, p.b->snd_wscale = 15)                                                               \
+    X(NUMBERS, p.b->rcv_wscale = 15)                                                               \
+    X(NUMBERS, p.b->mss = 0)                                                                       \
+    X(NUMBERS, p.b->mss = 9000)                                                                    \
+    X(NUMBERS, p.b->rcv_nxt = p.b->rcv_adv + 1)                                                    \
+    X(NUMBERS, p.b->ext = EXT_NONE)                                                                \
+    X(SEND_QUEUE, p.b->snd_end++)                                                                  \
+    X(SEND_QUEUE, p.b->snd_head = p.t->bufs.count)                                                 \
+    X(SEND_QUEUE, p.b->snd_tail = p.b->snd_head)                                                   \
+    X(SEND_QUEUE, p.first->next = p.b->snd_head)                                                   \
+    X(SEND_QUEUE, p.first->len--)                                                                  \
+    X(SEND_QUEUE, p.first->len = BUF_BYTES + 1)                                                    \
+    X(SEND_QUEUE, p.first->at--)                                                                   \
+    X(SEND_QUEUE, p.first->at = NULL)                                                              \
+    X(SEND_QUEUE, p.first->seq += 1u << 31)                                                        \
+    X(SEND_QUEUE, p.b->snd_head = p.first->next)                                                   \
+    X(RECEIVE_QUEUE, p.b->rcvq_bytes++)                                                            \
+    X(RECEIVE_QUEUE, p.b->rcvq_tail = BUF_NONE)                                                    \
+    X(RECEIVE_QUEUE, p.unread->next = p.b->snd_head)                                               \
+    X(RECEIVE_QUEUE, p.unread->at += BUF_BYTES)                                                    \
+    X(EXTENSION, p.b->ext = p.t->ext_pool->count)                                                  \
+    X(EXTENSION, p.e->n_sacked = EXT_SACKED_MAX + 1)                                               \
+    X(EXTENSION, p.e->n_held = EXT_HELD_MAX + 1)                                                   \
+    X(EXTENSION, p.e->recovery = RECOVERY_SACK + 1)                                                \
+    X(EXTENSION, p.e->sockopts.congestion = TCP_NEWRENO + 1)                                       \
+    X(OUT_OF_ORDER, p.e->ooo_table = p.b->rcvq_head)                                               \
+    X(OUT_OF_ORDER, p.e->ooo_runs = 0)                                                             \
+    X(OUT_OF_ORDER, p.e->ooo_runs = 1)                                                             \
+    X(OUT_OF_ORDER, p.e->ooo_runs = 3)                                                             \
+    X(OUT_OF_ORDER, p.e->ooo_bufs++)                                                               \
+    X(OUT_OF_ORDER, p.e->ooo_head = p.b->snd_tail)                                                 \
+    X(OUT_OF_ORDER, p.e->ooo_head = BUF_NONE)                                                      \
+    X(OUT_OF_ORDER, ooo_runs(&p.t->bufs, p.e)[1].start = p.b->rcv_nxt)                             \
+    X(OUT_OF_ORDER, ooo_runs(&p.t->bufs, p.e)[1].end = p.b->rcv_adv + 1)                           \
+    X(OUT_OF_ORDER, p.e->held[0].end++)                                                            \
+    X(FLIGHT, p.b->flight = p.t->flights.small_free->count)                                        \
+    X(FLIGHT, p.b->flight |= FLIGHT_LARGE)                                                         \
+    X(FLIGHT, p.log->n = 0)                                                                        \
+    X(FLIGHT, p.log->cap++)                                                                        \
+    X(FLIGHT, p.log->first = p.log->cap)                                                           \
+    X(FLIGHT, p.log->una--)                                                                        \
+    X(FLIGHT, p.log->lost++)                                                                       \
+    X(FLIGHT, p.log->state = FLIGHT_LOSS + 1)                                                      \
+    X(FLIGHT, p.log->run[p.log->first].flags = FLIGHT_SACKED)                                      \
+    X(FLIGHT, p.log->run[p.log->first].sent_us = (uint32_t)p.t->now.us + 1)                        \
+    X(FLIGHT, p.b->agreed &= (uint8_t)~BA_SACK)                                                    \
+    X(FLIGHT, p.b->flags |= BF_TIMED)                                                              \
+    X(FLIGHT, p.log->run[p.log->first].flags = FLIGHT_SACKED | FLIGHT_LOST)                        \
+    X(TIMER, p.b->rto_at_ms = p.t->now.ms + (1u << 30))
+
+static void damage(unsigned which, struct parts p)
+{
+    unsigned i = 0;
+#define CASE(refusal, write)                                                                       \
+    if (i++ == which)                                                                              \
+        write;
+    DAMAGES(CASE)
+#undef CASE
+}
+
+static const struct {
+    enum tcp_refusal why;
+    const char *what;
+} damages[] = {
+#define ROW(refusal, write) {TCP_REFUSED_##refusal, #write},
+    DAMAGES(ROW)
+#undef ROW
+};
+
+static void each_damage_is_refused_by_its_name_and_leaves_nothing_held(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_LEN(damages); i++) {
+        struct raw *r = one_conn();
+        damage(i, parts_of(r));
+        const struct tcp_adopted out = adopt(&r->e);
+        if (out.refused[damages[i].why] != 1 || out.connections != 0)
+            fail_msg("%s: %u adopted, %u refused for other reasons", damages[i].what,
+                     out.connections, refused(&out));
+        assert_whole(&r->e);
+        assert_int_equal(r->e.tcp.bufs.n_free_data, r->e.tcp.bufs.data_count);
+        assert_int_equal(index_pool_in_use(r->e.tcp.block_pool), 0);
+        raw_free(r, false);
+    }
+}
+
+static void undamaged_it_is_adopted(void **state)
+{
+    struct raw *r = one_conn();
+    (void)state;
+    parts_of(r);
+    const struct tcp_adopted out = adopt(&r->e);
+    assert_int_equal(out.connections, 1);
+    assert_int_equal(refused(&out), 0);
+    raw_free(r, false);
+}
+
+static void who_names_the_buffers_of_another_is_refused_alone(void **state)
+{
+    struct pair *p = busy(1, 4);
+    struct tcp *t = &p->e[A].tcp;
+    (void)state;
+    pair_run_for(p, 20);
+    assert_true(t->blocks[0].state == TCP_ESTABLISHED && t->blocks[1].state == TCP_ESTABLISHED);
+    t->blocks[1].snd_head = t->blocks[0].snd_head;
+    const struct tcp_adopted out = adopt(&p->e[A]);
+    assert_int_equal(out.connections, 3);
+    assert_int_equal(out.refused[TCP_REFUSED_SEND_QUEUE], 1);
+    assert_whole(&p->e[A]);
+    pair_free(p, false);
+}
+
+static void two_connections_with_one_key_are_one(void **state)
+{
+    struct pair *p = busy(2, 4);
+    struct tcp *t = &p->e[A].tcp;
+    (void)state;
+    pair_run_for(p, 20);
+    t->blocks[1].key = t->blocks[0].key;
+    const struct tcp_adopted out = adopt(&p->e[A]);
+    assert_int_equal(out.connections, 3);
+    assert_int_equal(out.refused[TCP_REFUSED_KEY], 1);
+    assert_whole(&p->e[A]);
+    pair_free(p, false);
+}
+
+static void a_refused_one_leaves_its_generation(void **state)
+{
+    struct raw *r = one_conn();
+    struct block *b = raw_block(r);
+    const uint16_t generation = b->generation;
+    (void)state;
+    b->mss = 0;
+    adopt(&r->e);
+    assert_int_equal(b->state, TCP_FREE);
+    assert_int_equal(b->generation, generation);
+    raw_free(r, false);
+}
+
+// scribble: a few bytes anywhere in what the process before wrote.
+static void scribble(struct rng *rng, const struct end *e)
+{
+    const struct tcp *t = &e->tcp;
+    struct {
+        void *at;
+        size_t bytes;
+    } parts[] = {
+        {t->blocks, 8 * offsetof(struct block, app)},
+        {t->exts, 4 * sizeof(struct ext)},
+        {t->bufs.bufs, 64 * sizeof(struct buf)},
+        {t->flights.small, 4 * FLIGHT_BYTES},
+        {t->syns, 4 * sizeof(struct syn_record)},
+        {t->tw4.records, 4 * sizeof(struct time_wait)},
+    };
+    for (unsigned i = rng_below(rng, 8); i-- > 0;) {
+        const unsigned part = rng_below(rng, ARRAY_LEN(parts));
+        uint8_t *byte = (uint8_t *)parts[part].at + rng_below(rng, (uint32_t)parts[part].bytes);
+        *byte = (uint8_t)(rng_below(rng, 2) ? *byte ^ 1u << rng_below(rng, 8) : rng_u64(rng));
+    }
+}
+
+static void whatever_was_written_nothing_is_held_twice_or_lost(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    (void)state;
+    for (unsigned i = 0; i < 400; i++) {
+        struct pair *p = busy(rng_u64(&rng), 6);
+        pair_run_for(p, 5 + rng_below(&rng, 60));
+        for (unsigned k = 0; k < 4; k++) {
+            scribble(&rng, &p->e[A]);
+            adopt(&p->e[A]);
+            assert_whole(&p->e[A]);
+        }
+        pair_free(p, false);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(connections_go_on_whenever_a_process_ends),
+        cmocka_unit_test(undamaged_it_is_adopted),
+        cmocka_unit_test(each_damage_is_refused_by_its_name_and_leaves_nothing_held),
+        cmocka_unit_test(who_names_the_buffers_of_another_is_refused_alone),
+        cmocka_unit_test(two_connections_with_one_key_are_one),
+        cmocka_unit_test(a_refused_one_leaves_its_generation),
+        cmocka_unit_test(whatever_was_written_nothing_is_held_twice_or_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
