@@ -33,6 +33,10 @@ same "an interface that is not there" "no interface c10mno" port.tap0.driver=af_
 same "an interface that is down" "c10mdown is down" port.tap0.driver=af_packet port.tap0.device=c10mdown
 CONF=$TMP/conf
 same "a tap whose interface exists" "lo exists already" port.tap0.device=lo
+grep -v -e host_address -e '^address' "$TMP/conf" >"$TMP/other"
+CONF=$TMP/other
+claim "a port of Linux alone is a warning" refuses check 0 "warning: .*with follow = up0" port.tap0.linux=up0
+claim "... and with follow none" eval '[ "$(status_of inside "$C10M" check -c "$CONF" --set port.tap0.linux=up0 --set port.tap0.follow=up0)" = 0 ] && ! grep "with follow" "$TMP/said"'
 grep -v host_address "$TMP/conf" >"$TMP/other"
 CONF=$TMP/other
 same "a memif socket in a folder that is not there" "folder is not there" port.tap0.driver=memif "port.tap0.device=$TMP/none/m"
@@ -87,6 +91,9 @@ listens() { inside ss -Htln "sport = :$BUSY" | grep -q .; }
 within 20 listens
 claim "every fault is named at once, with its key" all_at_once
 line_named() { refuses check 1 "^error: $TMP/lines:2: root: " && grep -q "^error: $TMP/lines:6: device: " "$TMP/said"; }
+same "HTTP whose port is taken, if it is required" "$BUSY.*in use" "control.http=127.0.0.1:$BUSY" control.required=on
+same "a mount point with files in it, if it is required" "$TMP/site" "control.mount=$TMP/site" control.required=on
+claim "... and leaves nothing" [ ! -e "$TMP/run" ]
 printf '[service web]\nroot = /nowhere\napp = http\nport = 80\n[port tap0]\ndevice = lo\ndriver = tap\naddress = 10.99.0.2/24\n' >"$TMP/lines"
 CONF=$TMP/lines
 claim "... or with file and line" line_named

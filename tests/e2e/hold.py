@@ -1,6 +1,6 @@
-"""hold.py ADDRESS FILE [PORT]: 20 connections to the echo service that are held, each with an echo after the other. FILE has the number
-of echoes that all of them have had. PORT: one more is held, to the chargen service there. It is read slowly, so that the server always
-has something to send."""
+"""hold.py ADDRESS FILE [PORT]: 20 connections to the echo service that are held, each with an echo after the other. FILE has the
+number of echoes that all of them have had; FILE.silence the longest time, in ms, in which it stayed the same, since FILE.silence was
+last removed. PORT: one more is held, to the chargen service there. It is read slowly, so that the server always has something to send."""
 import os
 import select
 import socket
@@ -14,6 +14,7 @@ for c in conns:
     c[0].setblocking(False)
 for s in streams:
     s.setblocking(False)
+seen, seen_at, silence = 0, time.monotonic(), 0
 while True:
     for s in streams:
         try:
@@ -34,7 +35,13 @@ while True:
         got = s.recv(4096)
         assert got and c[1].startswith(got), "closed, or wrong"
         c[1] = c[1][len(got):]
-    with open(path + ".new", "w") as f:
-        f.write(str(min(c[3] for c in conns)))
-    os.replace(path + ".new", path)
+    least, now = min(c[3] for c in conns), time.monotonic()
+    if not os.path.exists(path + ".silence"):
+        silence, seen_at = 0, now
+    silence = max(silence, round(1000 * (now - seen_at)))
+    seen, seen_at = (least, now) if least != seen else (seen, seen_at)
+    for name, value in (path, least), (path + ".silence", silence):
+        with open(name + ".new", "w") as f:
+            f.write(str(value))
+        os.replace(name + ".new", name)
     time.sleep(0.02)

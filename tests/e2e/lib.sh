@@ -34,6 +34,37 @@ inside ip link set lo up
 mkdir -p "$TMP/site"
 echo '<h1>hello</h1>' >"$TMP/site/index.html"
 
+# go_home: a home of the test's own for Go's tools, but the cache that all share. Since Go 1.25 `go tool trace` and `go
+# tool pprof` are compiled when they are called first, which takes a minute of CPU time.
+go_home() {
+    GOCACHE=$(go env GOCACHE)
+    export GOCACHE HOME=$TMP/home
+    mkdir "$HOME"
+}
+
+# build_planted SOURCE: $TMP/planted, a server with the application of this file in tests/e2e, built as a user builds his: of
+# what is installed.
+build_planted() {
+    local build prefix
+    build=$(dirname "$(dirname "$C10M")")
+    meson install -C "$build" --no-rebuild --quiet --destdir "$TMP/dest" || return 1
+    prefix=$(find "$TMP/dest" -name c10m -path '*/bin/c10m' -printf '%h\n')
+    mkdir "$TMP/pc" && sed "s,^prefix=.*,prefix=${prefix%/bin}," "$(find "$TMP/dest" -name c10m.pc)" >"$TMP/pc/c10m.pc"
+    cp "$HERE/$1" "$TMP/planted.c"
+    export PKG_CONFIG_PATH=$TMP/pc
+    cc -O2 -g -std=gnu17 -Werror "$TMP/planted.c" $(pkg-config --cflags --libs c10m) -o "$TMP/planted"
+}
+
+# give_port LINE...: a port p0 of these lines in place of the tap port of write_conf.
+give_port() {
+    {
+        sed '/^\[port tap0\]/,$d' "$TMP/conf"
+        printf '%s\n' '[port p0]' "$@"
+        sed -n '/^\[service web\]/,$p' "$TMP/conf"
+    } >"$TMP/conf.new"
+    mv "$TMP/conf.new" "$TMP/conf"
+}
+
 # write_conf [SECTION]: a tap port with the addresses, or SECTION in front of it to carry them; web,
 # and inetd's small services.
 write_conf() {
@@ -78,10 +109,13 @@ udp = on
 CONF
 }
 
+# as_root: of tests that do not say as whom the server runs: also where there is a user c10m.
+as_root() { grep -q '^user = ' "$TMP/conf" || ! getent passwd c10m >/dev/null || echo "-s control.user=root"; }
+
 start_server() {
     : >"$TMP/log"
     # The server dies with this script, whatever ends it.
-    setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" "$@" >"$TMP/log" 2>&1 &
+    setpriv --pdeathsig KILL nsenter --net=/run/netns/"$NS" "$C10M" serve -c "$TMP/conf" $(as_root) "$@" >"$TMP/log" 2>&1 &
     SERVER=$!
     local i
     for ((i = 0; i < 600; i++)); do

@@ -37,20 +37,11 @@ claim "StatsD hears of every connection" inside python3 "$HERE/metrics.py" stats
 claim "HTTP carries the metrics" status_is 200 "$URL/metrics"
 cp "$TMP/body" "$TMP/metrics"
 claim "which are the tree's figures in Prometheus' text" python3 "$HERE/metrics.py" text "$TMP/metrics" "$TREE"
+claim "they have every metric of the dashboard and of the alerts" "$HERE/../../scripts/check-dashboard" --metrics "$TMP/metrics"
 
-# promtool alone, out of Debian's package: installing that would start a server.
-promtool_get() {
-    local keep
-    keep=$(dirname "$C10M")/../promtool
-    PROMTOOL=$(command -v promtool || true)
-    [ -n "$PROMTOOL" ] || { [ -x "$keep" ] && PROMTOOL=$keep; } || {
-        (cd "$TMP" && timeout 60 apt-get -q download prometheus && dpkg -x prometheus_*.deb prometheus) >"$TMP/apt" 2>&1 &&
-            install -m 755 "$TMP/prometheus/usr/bin/promtool" "$keep" && PROMTOOL=$keep
-    }
-    rm -rf "$TMP/prometheus" "$TMP"/prometheus_*.deb
-}
+. "$HERE/prometheus_programs.bash"
 promtool_agrees() { "$PROMTOOL" check metrics <"$TMP/metrics" >"$TMP/remarks" 2>&1 && [ ! -s "$TMP/remarks" ] || { cat "$TMP/remarks"; false; }; }
-if promtool_get; then
+if prometheus_programs; then
     claim "promtool check metrics has no remark" promtool_agrees
     echo 'c10m_no_unit_milliseconds 1' >>"$TMP/metrics"
     claim "and would have one" bash -c "! '$PROMTOOL' check metrics <'$TMP/metrics'"

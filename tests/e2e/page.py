@@ -269,4 +269,5 @@ def token():
                    "!document.getElementById('ask').hidden")
 
 
-globals()[PART]()
+if __name__ == "__main__":
+    globals()[PART]()

@@ -50,6 +50,11 @@ KINDS = {
 }
 
 
+def few(names):
+    """Names as text, of many the first three."""
+    return ", ".join(names[:3]) + (" and %d more" % (len(names) - 3) if len(names) > 3 else "")
+
+
 def left_behind():
     """What a server that has ended must not leave, as a list of words."""
     left = [str(p) for p in (DIR / "run", DIR / "huge", pathlib.Path("/run/dpdk") / NAME) if p.exists()]
@@ -161,7 +166,7 @@ def one_load(pair, delay_s, gap_s):
     # Its own alone: others on this machine have files and mounts as well.
     left += [str(p) for line in open("/proc/mounts") if line.split()[2] == "hugetlbfs"
              for p in pathlib.Path(line.split()[1]).glob(name.name + "*")]
-    return "; ".join(wrong + (["left behind: " + ", ".join(left)] if left else []))
+    return "; ".join(wrong + (["left behind: " + few(left)] if left else []))
 
 
 def life_s(kind):

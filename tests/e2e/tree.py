@@ -73,9 +73,9 @@ def docs(tree, page):
 
 
 def read_all(tree):
-    """All but what never ends; returns the bytes."""
+    """All but what never ends, or takes a profile; returns the bytes."""
     return sum(len(read(tree, f)) for f in files_of(tree)
-               if not re.search(r"/dump$|^dump/(?!status|new)", f) and os.stat(os.path.join(tree, f)).st_mode & 0o444)
+               if not re.search(r"/dump$|^dump/(?!status|new)|^prof/(?!query|runs)", f) and os.stat(os.path.join(tree, f)).st_mode & 0o444)
 
 
 def read_often(tree, count, seconds):

@@ -77,6 +77,14 @@ killed_pages() { inside "$C10M" check -c "$TMP/conf" --set cpu.exclusive=off --s
 claim "check counts the pages of the killed one as free" killed_pages
 max_now() { "$C10M" plan -c "$TMP/conf" --set memory.connections=max "$@" | awk '/^with the hugepages free now/ { gsub(",", "", $(NF - 1)); print $(NF - 1) }'; }
 MAX=$(max_now)
+listing() { { find "$B" 2>/dev/null || true; } | sort; grep " $B" /proc/mounts || true; ls /run/dpdk; }
+listing >"$TMP/before"
+looked() {
+    "$C10M" clean -c "$TMP/conf" --dry-run >"$TMP/said" && for line in "would unmount $B/proc" "would remove socket $B/control.sock" "would remove directory /var/run/dpdk/$NAME_B" \
+        "would free [0-9]* pages of 2 MiB below $B/huge" "would remove directory $B, if"; do grep -q "^$line" "$TMP/said" || { cat "$TMP/said"; return 1; }; done
+}
+claim "clean --dry-run says what it would remove" looked
+claim "... and removes nothing" eval 'listing | diff "$TMP/before" -'
 cleaned() { "$C10M" clean -c "$TMP/conf" >"$TMP/said" && grep -q "unmounted $B/proc" "$TMP/said" && grep -q "removed socket $B/control.sock" "$TMP/said"; }
 claim "clean removes them and says what" cleaned
 claim "connections = max had counted them, too" [ "$(max_now)" = "$MAX" ]

@@ -51,6 +51,11 @@ let_go
 claim "... and ends with the connections" within 20 silent
 
 hold 200 9
+claim "the last connections are not for the network that has most" within 40 says '^warning .* drops of reason prefix_share: [0-9,]+/s for'
+let_go
+echo 100 >"$TREE/ctl/set/tcp.prefix_share"
+echo 100 >"$TREE/ctl/set/tcp.service_share"
+hold 200 9
 claim "all connection blocks in use are said" within 40 says '^alarm .* connections at their limit 128 of 128 for'
 claim "... with the drops that this makes" within 20 says 'warning .* drops of reason service_connections'
 let_go
@@ -66,7 +71,7 @@ freeze() {
     within 30 grep -q frozen "$TMP/freezer"
 }
 claim "a worker stands still" freeze
-claim "... which is said with its stage" within 20 says '^alarm .* core 1 stalled in stage [a-z_]+ for [0-9]+ s$'
+claim "... which is said with its stage" within 20 says '^alarm .* core 1 stalled in stage [a-z_]+(, function [A-Za-z0-9_]+)? for [0-9]+ s$'
 kill $FREEZER
 wait $FREEZER 2>/dev/null || true
 FREEZER=

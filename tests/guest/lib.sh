@@ -11,9 +11,26 @@ command -v qemu-system-x86_64 >/dev/null && [ -e "$2/root/bin/busybox" ] || {
 . "$REPOSITORY/scripts/guest/vm.sh"
 IMAGE=$(realpath "$2")
 VM=
+ARGUMENTS=("$@")
 cleanup_first() { [ -z "$VM" ] || { kill "$VM" && wait "$VM"; } 2>/dev/null; }
 head -c 1000003 /dev/urandom >"$TMP/odd"
 guest_initramfs "$IMAGE" "$C10M" "$TMP"
+
+# finish: what failed because QEMU itself crashed, which happens at unplugging, says nothing of the server: all once again, aloud.
+vm_crashed() {
+    local status=0
+    [ -n "$VM" ] && ! kill -0 "$VM" 2>/dev/null || return 1
+    wait "$VM" 2>/dev/null || status=$?
+    [ $status = 134 ] || [ $status = 139 ]  # SIGABRT, SIGSEGV
+}
+finish() {
+    [ "$FAILED" != 0 ] || return 0
+    [ -z "${QEMU_CRASHED:-}" ] && vm_crashed || return 1
+    echo "QEMU CRASHED: once again"
+    local status=0
+    QEMU_CRASHED=1 "$0" "${ARGUMENTS[@]}" || status=$?
+    exit $status
+}
 
 # boot MODEL NICS [OPTION...]: a guest with so many NICs, on which the server finds a page and a file of 10 MB.
 boot() {
