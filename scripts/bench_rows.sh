@@ -98,16 +98,16 @@ row_lives() {
     say "lives: full connections that stay open for $LIFE s, begun at 1 M/s"
     figures lives load rate --rate 1M --life $LIFE --time-wait 1 --seconds $((3 * LIFE)) --quiet
 }
-# What a connection takes: of the server's pages 281 bytes, of the client's 4 KiB pages 32; the rest is for records,
+# What a connection takes: of the server's pages 285 bytes, of the client's 4 KiB pages 32; the rest is for records,
 # buffers and packets, and for Linux.
 row_max() {
     local kib n pages
     kib=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
-    n=$(((kib * 1024 + $(cat $HUGE) * 2097152 - 3000000000) / 314))
-    pages=$((n * 281 / 2097152 + 700))
+    n=$(((kib * 1024 + $(cat $HUGE) * 2097152 - 3000000000) / 318))
+    pages=$((n * 285 / 2097152 + 700))
     say "max: $n connections, as many as the memory of this machine holds beside their client"
     [ $n -ge 1000000 ] || { echo "   too little memory for this row"; return 0; }
-    [ $pages -le "$(cat $HUGE)" ] || add_hugepages $((pages - $(cat $HUGE))) || n=$((($(cat $HUGE) - 700) * 2097152 / 281))
+    [ $pages -le "$(cat $HUGE)" ] || add_hugepages $((pages - $(cat $HUGE))) || n=$((($(cat $HUGE) - 700) * 2097152 / 285))
     figures max load hold --connections "$n" --rounds 1 --quiet
 }
 row_stream() {

@@ -60,7 +60,7 @@ change_hugepages() {
         before=$(cat $HUGE)
         echo $((before + $1)) >$HUGE
         echo $(($(cat $HUGE) - before))
-    ) 8>/run/lock/c10m-hugepages.lock
+    ) 8<$HUGE
 }
 
 # add_hugepages N: N free 2 MiB pages more than before, given back at exit. Where memory is in pieces

@@ -14,13 +14,20 @@ guest_apt() {
         -o APT::Sandbox::User=root -o Acquire::Languages=none "$@"
 }
 
-# guest_sources FOLDER: the mirror is the one from which the machine's apt takes bookworm.
-guest_sources() {
-    local apt=$1 mirror suite
-    mkdir -p "$apt/sources" "$apt/lists/partial"
+# guest_mirror: the one from which the machine's apt takes bookworm.
+guest_mirror() {
+    local mirror
     mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
         awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
     [ -n "$mirror" ] || { echo "apt's sources name no mirror of Debian 12 (bookworm)" >&2; return 1; }
+    echo "$mirror"
+}
+
+# guest_sources FOLDER: of that mirror.
+guest_sources() {
+    local apt=$1 mirror suite
+    mkdir -p "$apt/sources" "$apt/lists/partial"
+    mirror=$(guest_mirror)
     for suite in bookworm bookworm-updates bookworm-backports; do
         echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
     done >"$apt/sources/guest.list"
@@ -51,6 +58,26 @@ guest_packages() {
     rm -rf "$folder/debs" "$apt"
 }
 
+# What a guest with systemd has: a service manager, what the Debian package of c10m depends on, and the libraries of the program.
+GUEST_SYSTEM_PACKAGES="systemd systemd-sysv udev dbus kmod logrotate iproute2 procps libgcc-s1 libcap2 libdw1 libfuse3-3 libjansson4
+    libmicrohttpd12 libmnl0 libncurses6 libnuma1 libpcap0.8 libseccomp2 zlib1g
+    $(sed -n '/^Package: c10m$/,/^Package: libc10m-dev$/ { /^Recommends:/d; s/^.*[ :]\(fuse3\|librte-[a-z0-9-]*\),.*/\1/p }' \
+    "$GUEST_SCRIPTS/../../debian/control" | tr '\n' ' ') librte-bpf23 librte-hash23 librte-telemetry23 librte-timer23"
+
+# guest_system FOLDER: FOLDER/system.tar, a small Debian 12 with systemd. What is there is used again.
+guest_system() {
+    local folder=$1 packages mirror
+    packages=$(tr -s ' \n' ',,' <<<"$GUEST_SYSTEM_PACKAGES")
+    [ -e "$folder/system.tar" ] && [ "$(cat "$folder/system.packages")" = "$packages" ] && return
+    say "making a Debian 12 with systemd for a guest"
+    mirror=$(guest_mirror)
+    mmdebstrap --quiet --variant=minbase --include="${packages%,}" --aptopt='APT::Install-Recommends "false"' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        bookworm "$folder/system.new.tar" "deb $mirror bookworm main"
+    mv "$folder/system.new.tar" "$folder/system.tar"
+    echo "$packages" >"$folder/system.packages"
+}
+
 guest_kernel() { ls "$1"/root/boot/vmlinuz-*; }
 
 # DPDK's plugins and the kernel's modules that the guest gets; the modules in the order of loading.
@@ -78,6 +105,7 @@ guest_initramfs() {
     ln -s usr/lib usr/lib64 "$tree/"
     install "$folder/root/bin/busybox" "$c10m" "$tree/bin/"
     install "$GUEST_SCRIPTS/init" "$tree/init"
+    install "$GUEST_SCRIPTS/agent" "$tree/bin/"
     for module in $GUEST_MODULES; do
         find "$folder/root/lib/modules" -name "$module.ko" -exec cp {} "$tree/modules/" \;
         echo "$module" >>"$tree/modules/order"

@@ -29,11 +29,12 @@ vm_device() { echo "$(vm_nic "$1"),netdev=wire$2,bus=slot$2,id=nic$2,mac=52:54:0
 # "monitor" and the file "console". The options go to QEMU. VM is its process, which dies with this shell.
 #   VM_IOMMU=no   without the emulated IOMMU of Intel
 #   VM_BOOT       words for scripts/guest/init
+#   VM_PAGES      hugepages of 2 MiB that the kernel reserves, instead of 256
 #   VM_SERIAL     where the console goes, instead of into the file
 vm_start() {
     local folder=$1 namespace=$2 run=$3 model=$4 nics=$5 i args=() boot
     shift 5
-    boot="console=ttyS0 quiet no_timer_check panic=-1 hugepages=256 guest.agent ${VM_BOOT:-}"
+    boot="console=ttyS0 quiet no_timer_check panic=-1 hugepages=${VM_PAGES-256} guest.agent ${VM_BOOT:-}"
     if [ "${VM_IOMMU:-yes}" = yes ]; then
         args+=(-device intel-iommu,intremap=on,caching-mode=on)
         boot+=" intel_iommu=on iommu=pt"
