@@ -20,7 +20,7 @@
 #include "drivers/hugefiles.h"
 
 static const struct micro *const lists[] = {micro_wire, micro_flow, micro_timer,
-                                            micro_ooo,  micro_sack, micro_turn};
+                                            micro_ooo,  micro_sack, micro_turn, micro_gro};
 
 struct options {
     unsigned count;

@@ -27,7 +27,7 @@ struct micro {
 
 // Lists of benchmarks, each terminated by a row without a name.
 extern const struct micro micro_wire[], micro_flow[], micro_timer[], micro_ooo[], micro_sack[],
-    micro_turn[];
+    micro_turn[], micro_gro[];
 
 // micro_eal: starts EAL for a benchmark that needs `bytes` of DPDK's heap: in hugepages if enough
 // are free, otherwise in 4 KiB pages. Returns 0, or -1 with the reason in *err.
