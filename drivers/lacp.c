@@ -41,6 +41,7 @@ static uint16_t key_of(uint32_t speed_mbps)
 
 void lacp_init(struct lacp *l, unsigned n, const struct mac_addr *system, bool fast)
 {
+    CHECK(n <= PORT_MEMBERS_MAX);
     *l = (struct lacp){.n = n, .leader = -1};
     for (unsigned m = 0; m < n; m++)
         l->members[m].actor = (struct lacp_party){
