@@ -12,7 +12,7 @@
 #include "base/log_target.h"
 #include "base/own_thread.h"
 
-enum { PLACE_BYTES = 256, LINE_BYTES = 512 };
+enum { PLACE_BYTES = 256, LINE_BYTES = 512, STACK_BYTES = 32 << 10, NEAR_BYTES = 64 << 10 };
 
 static const struct {
     int number;
@@ -39,17 +39,26 @@ static bool has_address(int number)
     return number == SIGSEGV || number == SIGBUS;
 }
 
+// overflowed: whether the thread wrote just below or above its stack pointer, where no stack is.
+static bool overflowed(int number, const siginfo_t *info, const ucontext_t *context)
+{
+    const uintptr_t top = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    const uintptr_t at = (uintptr_t)info->si_addr;
+    return number == SIGSEGV && (at > top ? at - top : top - at) < NEAR_BYTES;
+}
+
 static void say(int number, const siginfo_t *info, const ucontext_t *context)
 {
     const uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     const uintptr_t start = (uintptr_t)__executable_start, end = (uintptr_t)etext;
     const bool inside = at >= start && at < end;
     const struct own_thread *t = own_thread_current();
-    char place[PLACE_BYTES] = "a thread", address[40] = "", text[LINE_BYTES];
+    char place[PLACE_BYTES] = "a thread", address[64] = "", text[LINE_BYTES];
     if (t != NULL && t->place != NULL)
         t->place(t, place, sizeof(place));
     if (has_address(number))
-        snprintf(address, sizeof(address), " at address 0x%lx", (unsigned long)info->si_addr);
+        snprintf(address, sizeof(address), " at address 0x%lx%s", (unsigned long)info->si_addr,
+                 overflowed(number, info, context) ? " (the stack overflowed)" : "");
     snprintf(text, sizeof(text), "%s: %s%s, instruction 0x%lx of %s: the process ends", place,
              name_of(number), address, (unsigned long)(inside ? at - start : at),
              inside ? "the program" : "a library");
@@ -97,11 +106,20 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 void crash_catch(void)
 {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     for (unsigned i = 0; i < ARRAY_LEN(caught); i++)
         sigaction(caught[i].number, &action, NULL);
     is_on = true;
+}
+
+// The stack lies beside the thread's variables, so that no one has to free it.
+void crash_stack(void)
+{
+    static _Thread_local char bytes[STACK_BYTES] __attribute__((aligned(64)));
+    const stack_t stack = {.ss_sp = bytes, .ss_size = sizeof(bytes)};
+    if (is_on)
+        CHECK(sigaltstack(&stack, NULL) == 0);
 }
 
 void crash_signals(sigset_t *set)

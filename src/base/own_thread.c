@@ -42,6 +42,7 @@ static void accept_signals(bool accept)
 void own_thread_begin(struct own_thread *t)
 {
     find_stack(t);
+    crash_stack();
     current = t;
     shared_u32_store_release(&t->tid, (uint32_t)gettid());  // pairs with sampler_start()
     accept_signals(true);

@@ -28,6 +28,7 @@ static const int worker_calls[] = {
     SCMP_SYS(exit_group),
     // a signal handler: of a CPU profile, which reads an event of perf; of the end of the process
     SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack),
     SCMP_SYS(restart_syscall),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigaction),

@@ -38,6 +38,18 @@ static void illegal(void)
     __builtin_trap();
 }
 
+static int deeper(volatile char *above)
+{
+    volatile char here_too[1000];
+    here_too[0] = above == NULL ? 0 : above[0];
+    return zero == 0 ? deeper(here_too) + here_too[0] : 0;
+}
+
+static void overflow(void)
+{
+    zero = deeper(NULL);
+}
+
 static void breakpoint(void)
 {
     __asm__ volatile("int3");
@@ -118,6 +130,13 @@ static void other_faults_do_as_well(void **state)
                  "c10m: error: the tested thread: SIGTRAP, instruction 0x");
 }
 
+static void a_stack_that_overflows_is_named(void **state)
+{
+    expect_crash(ended(run_in, in_thread, overflow), SIGSEGV,
+                 "c10m: error: the tested thread: SIGSEGV at address 0x");
+    assert_non_null(strstr(said, " (the stack overflowed), instruction 0x"));
+}
+
 static void abort_is_a_fault(void **state)
 {
     expect_crash(ended(run_in, in_thread, abort), SIGABRT,
@@ -187,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fault_names_thread_address_and_instruction),
         cmocka_unit_test(other_faults_do_as_well),
+        cmocka_unit_test(a_stack_that_overflows_is_named),
         cmocka_unit_test(abort_is_a_fault),
         cmocka_unit_test(a_thread_that_said_nothing_is_a_thread),
         cmocka_unit_test(a_signal_of_another_process_reaches_the_main_thread),
