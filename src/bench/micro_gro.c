@@ -51,8 +51,8 @@ static void *gro_open(uint32_t flows, struct err *err)
     CHECK(c != NULL);
     c->flows = flows;
     c->param = (struct rte_gro_param){RTE_GRO_TCP_IPV4, (uint16_t)flows, BURST, SOCKET_ID_ANY};
-    struct rte_mempool *pool = rte_pktmbuf_pool_create(
-        "gro", 2 * BURST, 0, 0, RTE_PKTMBUF_HEADROOM + ROOM, SOCKET_ID_ANY);
+    struct rte_mempool *pool =
+        rte_pktmbuf_pool_create("gro", 2 * BURST, 0, 0, RTE_PKTMBUF_HEADROOM + ROOM, SOCKET_ID_ANY);
     if (pool == NULL || rte_pktmbuf_alloc_bulk(pool, c->burst, BURST) != 0) {
         err_set(err, "no pool of packets: %s", rte_strerror(rte_errno));
         return NULL;
@@ -94,7 +94,13 @@ static void run_gro(void *ctx, struct micro_run *r)
 }
 
 const struct micro micro_gro[] = {
-    {"CoalesceRte", NULL, "DPDK's rte_gro: 64 segments of 1,448 bytes, of SIZE connections",
-     {1, 4, 16, 64}, false, gro_open, run_gro, NULL},
+    {"CoalesceRte",
+     NULL,
+     "DPDK's rte_gro: 64 segments of 1,448 bytes, of SIZE connections",
+     {1, 4, 16, 64},
+     false,
+     gro_open,
+     run_gro,
+     NULL},
     {.name = NULL},
 };
