@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bond.h: a port over several ports, its members, which have one MAC address. It needs nothing of
-// their drivers but the operations of every port.
+// bond.h: a port over several ports, its members, which have one MAC address. It uses only those
+// operations of their drivers that every port has.
 //
-//   active-backup: one member receives and sends; the next one takes over when its link is lost.
-//   LACP:          all members that the partner agreed to receive; each flow is sent by one of
-//   them.
+//   active-backup: one member receives and sends; another one takes over when its link is lost
+//   LACP:          all members to which the partner agreed are used; one of them sends each flow
 //
 //   worker, queue q                                      control thread, every 100 ms
 //   rx_burst: from each member's queue q in turn         bond look: links of the members, LACP,
@@ -13,11 +12,7 @@
 //   rx_burst of queue 0: sends <----- [ ring ] <------------ LACPDUs
 //   tx_burst: to the members in `use` <------------------- use
 //
-// Why not DPDK's bonding driver (22.11): its members have to be DPDK devices that it configures
-// itself, which memif is not and replugging would break; it takes the link from DPDK, where tap,
-// af_packet and af_xdp always have one; bursts read its list of active members while the thread of
-// interrupts changes it; and that thread frees received LACPDUs, into a pool that belongs to one
-// worker and has no lock.
+// docs/bond.md says why this is not DPDK's bonding driver.
 #pragma once
 #include "pkt/port.h"
 

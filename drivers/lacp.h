@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lacp.h: the Link Aggregation Control Protocol (IEEE 802.1AX-2014 6.4) of one aggregator and the
+// lacp.h: the Link Aggregation Control Protocol (IEEE 802.1AX-2014 6.4) for one aggregator and the
 // links of its members. Plain data: no thread, no clock, no packet; time and frames are arguments.
 //
 //     receive machine (6.4.12)                               mux machine, coupled (6.4.15)
@@ -10,12 +10,12 @@
 //                           CURRENT <------------+                                     ATTACHED
 //     from any, when the link goes: DISABLED                 from any: not selected --> DETACHED
 //
-// Selection (6.4.14): there is one aggregator. It takes the members that have the same partner: the
-// same system and key, and the same speed. If members are cabled to several partners, it stays with
-// one of them while a member hears it, and else takes the one that most members hear. While no
-// member hears a partner that aggregates, one member alone is used, as without LACP.
+// Selection (6.4.14): there is one aggregator. It takes the members that have the same speed and
+// the same partner (system and key). If members are cabled to several partners, it stays with the
+// present one while a member hears it. Then it changes to the one that most members hear. While no
+// member hears a partner that aggregates, one member is used alone, as without LACP.
 //
-// AGGREGATE_WAIT_TIME is 0: a member joins at once, also when others follow.
+// Aggregate_Wait_Time is 0: a member joins at once and does not wait for others.
 #pragma once
 #include "pkt/port.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port_rights.h: what the ports of each driver need of the kernel while the server runs.
+// port_rights.h: the system calls and capabilities that ports of each driver need while the server
+// runs.
 #pragma once
 #include <stdint.h>
 

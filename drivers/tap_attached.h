@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_attached.h: a port on a TAP interface that somebody else has created (`attach` of driver
-// tap). It needs no right but that of opening the interface, which `ip tuntap add dev NAME mode tap
-// user USER multi_queue` gives to a user. So a server can run without root. The interface, its
-// addresses, its MTU and its state are the administrator's: the port changes nothing of it, and
-// leaves it when it is closed.
+// tap). It needs only the right to open the interface, which `ip tuntap add dev NAME mode tap user
+// USER multi_queue` gives to a user. So a server can run without root. The port does not change the
+// interface, its addresses, its MTU and its state, and leaves it in place when it is closed.
 //
 //     kernel's side --- /dev/net/tun, one descriptor for each queue --- readv(), writev()
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vlan.h: ports of VLANs (IEEE 802.1Q) on the link of another port, their parent. A frame loses its
-// tag before the stack sees it, and gets it when it is sent, so that each VLAN is a port like any
-// other, with addresses, neighbors and routes of its own.
+// vlan.h: ports of VLANs (IEEE 802.1Q) on the link of another port, their parent. The tag is
+// removed before the stack sees a frame, and added when a frame is sent. So each VLAN is a port
+// like any other, with its own addresses, neighbors and routes.
 //
 //   parent, queue q --> trunk: no tag, priority tag (VID 0) ------> trunk port, without the tag
 //                              VID of a port -------------------> that port, without the tag
@@ -10,10 +10,10 @@
 //   parent, queue q <-- tag in the headroom, priority 0 <---------- port of a VLAN
 //                   <---------------------------------------------- trunk port, as it is
 //
-// A worker polls its ports in turn. The port that it polls receives a burst of the parent, keeps
-// its own frames, and leaves the others to the ports that are polled next. Until all of them are
-// taken, nothing more is received, so that at most one burst of each queue waits, and frames of one
-// VLAN arrive in order.
+// A worker polls its ports in turn. The port that it polls receives a burst from the parent, keeps
+// its own frames, and leaves the others for the ports that are polled next. Nothing more is
+// received until they have taken these. So at most one burst of each queue waits, and the frames of
+// a VLAN arrive in order.
 #pragma once
 #include "pkt/port.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c10m/app.h: the interface of applications. An application runs in the worker; its state of a
+// c10m/app.h: the interface of applications. An application runs in the worker. Its state for each
 // connection is in the connection block. A callback gets the connection, does what it can do at
-// once, and returns. A callback must not block, sleep, allocate or make system calls, because every
-// packet of the core waits until it returns.
+// once, and returns. It must not block, sleep, allocate or make system calls, because every packet
+// of the core waits until it returns.
 //
 //                        open                 data / end / writable / timer
 //   peer's handshake ------------> [ connection ] --------------------------> callbacks
@@ -10,16 +10,16 @@
 //                                       v
 //                                    block reused
 //
-// Threads: all callbacks of a connection run on the worker that owns it. On the control thread run
+// Threads: all callbacks of a connection run on the worker that owns it. The control thread runs
 // `init` and `tree` before the workers start, `log` while they run, and `fini` after they have
-// stopped. `thread` runs on a separate thread (c10m/thread.h), as does reading files again
+// stopped. `thread` runs on a separate thread (c10m/thread.h), and so does reading files again
 // (c10m/reload.h).
 //
-// Rights: `init` has those with which the server was started. Before the workers start, the server
-// gives up root, most system calls and most files. A system call in a callback that runs on a
-// worker ends the process. `tree`, `log`, `fini`, `thread` and `reload` may use sockets, and files
-// in run_dir or that the server reads; they may not start programs ([control] seccomp and
-// landlock).
+// Rights: `init` and `tree` run with the rights with which the server was started. Before the
+// workers start, the server gives up root, most system calls and most files. A system call in a
+// callback on a worker ends the process, with few exceptions. `log`, `fini`, `thread`, `reload` and
+// the functions of tree entries may use sockets, files in run_dir, and files that the server reads;
+// they may not start programs ([control] seccomp and landlock).
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,18 +4,19 @@
 //
 //     order --> read: helper thread --> show: control thread --> shown: workers, each connection
 //                   |                        |
-//                   v -1: nothing changes    v what it replaced is unused one day:
+//                   v -1: nothing changes    v later, when no connection uses the replaced object:
 //                                       unused: control thread --> a turn of each worker
 //                                                              --> release: helper thread
 //
 // `read` makes a new object beside the one in use, for example the files of a directory. `show`
-// takes it into use with one store, so that no connection sees a mixture. The replaced object stays
+// puts it into use with one store, so that no connection sees a mixture. The replaced object stays
 // until no connection uses it: workers count the connections that use each object, and `unused`
-// compares. `release` frees it when no segment of an unfinished turn can refer to it.
+// checks the counts. `release` frees it after each worker has finished a turn, when no segment
+// refers to it any more.
 //
 // Threads: at most one `read` or `release` runs at a time in the server, and `show` and `unused` of
-// the service never run during its `read`. The helper thread is on the Linux cores, has the rights
-// of the running server, and ends with its task.
+// the service never run during its `read`. The helper thread runs on the Linux cores with the
+// rights of the running server, and ends with its task.
 #pragma once
 #include "c10m/app.h"
 

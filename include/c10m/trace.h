@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // c10m/trace.h: what an application adds to a trace of the server (docs/profiling.md): its requests
-// and events of its own. The calls cost a branch while nobody traces. On the worker, in a callback
-// of the connection.
+// and events of its own. Without a trace each call costs a branch. Call them on the worker, in a
+// callback of the connection.
 //
-// Without these calls a request begins with data for an idle connection, and ends when the
-// application has queued the first bytes after it.
+// If an application does not mark its requests, a request begins with data for a connection that
+// has no open request, and ends when the application queues the next bytes.
 #pragma once
 #include "c10m/app.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prefixes.h: about how many open connections each prefix of addresses has, of one worker. A prefix
-// is an IPv4 /24 or an IPv6 /48: what one organization is given (RFC 6177), so that a host cannot
-// leave it by taking another address.
+// prefixes.h: the approximate number of open connections of each prefix of addresses, for one
+// worker. A prefix is an IPv4 /24 or an IPv6 /48. One organization gets that much (RFC 6177), so a
+// host cannot leave its prefix by changing its address.
 //
 // A count-min sketch (Cormode, Muthukrishnan: "An improved data stream summary", 2005): two rows of
 // counters. A prefix has one counter in each row, and its count is the smaller one. The count is
-// never too small. It is too large by the connections of those who have the same counter, on
-// average a PREFIX_CELLS-th of all. The size does not depend on the number of prefixes, so nobody
-// can fill it, and the hash is keyed, so nobody can choose whose counter to share.
+// never too small. It is too large by the connections of other prefixes with the same counter, on
+// average at most a PREFIX_CELLS-th of all. The size does not depend on the number of prefixes, so
+// nobody can fill it. The hash is keyed, so nobody can choose whose counter to share.
 //
 //   keyed hash of the prefix -> low bits:  row 0, counter     count = the smaller of the two
 //                            -> next bits: row 1, counter

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adoption.h: the connections of a killed server go on in the next one ([control] adopt).
+// adoption.h: the connections of a killed server continue in the next one ([control] adopt).
 //
-// The arena of a server that is to be adopted is a file that outlives the process. It begins with
-// what the next process must have in common with this one:
+// With [control] adopt the arena of a server is a file that outlives the process. It begins with
+// the state that the next process compares with its own, or takes over:
 //
 //   state    layout of the memory | keys that peers have seen the output of | clock
 //   regions  blocks, extension records, flight logs, buffers, half-open and TIME-WAIT records stay;
 //            all others begin anew (tcp/tcp_adopt.h)
 //
-// A connection that was in hand when the process ended is refused, because its application may have
-// been told of bytes or not: those of the burst between TCP and application, and the one that the
-// worker touched (worker/hand.h). Control thread, before the workers run.
+// A connection that was in hand when the process ended (worker/hand.h) is refused, because it is
+// unknown which bytes its application has received. Control thread, before the workers run.
 #pragma once
 #include "server/server_memory.h"
 #include "tcp/tcp_adopt.h"

@@ -6,10 +6,10 @@
 //        | ENOBUFS: lost                         ^
 //        +--------------> counted ---------------+-- every LINK_STATE_AGAIN_MS without a change
 //
-// A notification only says that something changed; the dumps say what there is. So a lost or
-// misread notification leaves nothing wrong for longer than LINK_STATE_AGAIN_MS. Nothing here
-// waits: link_state_poll() reads what is there, at most LINK_STATE_READS packets of each socket.
-// Control thread only.
+// A notification only says that something changed; the dumps have the state. So the state is never
+// out of date for longer than LINK_STATE_AGAIN_MS, even if a notification is lost. Nothing here
+// blocks: link_state_poll() reads what has arrived, at most LINK_STATE_READS packets from each
+// socket. Control thread only.
 #pragma once
 #include "base/err.h"
 #include "server/port_places.h"

@@ -6,10 +6,10 @@
 //   worker 0's ring <-- thread <--read-- TAP <-- Linux
 //
 // The thread runs on the Linux cores. The workers cannot wake it, because that would be a system
-// call: after a frame it looks again every LINUX_BUSY_US for LINUX_BUSY_MS, then every
-// LINUX_IDLE_US. In each round it takes at most LINUX_ROUND frames of each ring and each TAP, so
-// that no worker's ring waits for another's. A frame of Linux that finds no room in the ring stays
-// in the queue of the interface, where the kernel drops and counts
+// call. For LINUX_BUSY_MS after a frame it looks every LINUX_BUSY_US, then every LINUX_IDLE_US. In
+// each round it takes at most LINUX_ROUND frames of each ring and each TAP, so that no worker's
+// ring waits for another's. If a frame of Linux finds no room in the ring, it stays in the queue of
+// the interface. When that is full, the kernel drops frames and counts them
 // (linux_port_counts.kernel_drops).
 //
 // Control thread, except where it says otherwise.

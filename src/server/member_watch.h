@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// member_watch.h: the control thread's watch over the members of a port that is over several ports
-// (port_group): lets the port look at them, logs which are usable and which are active, and opens
-// again a member whose device was away. Control thread.
+// member_watch.h: watches the members of a port that is over several ports (port_group): lets the
+// port look at them, logs changes of the usable and the active ones, and opens a member again when
+// its device returns. Control thread.
 #pragma once
 #include "pkt/port.h"
 #include "server/replug.h"

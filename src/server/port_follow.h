@@ -4,8 +4,8 @@
 //
 //     link_state (netlink) --> port_places (plan) --> orders to all workers --> net_change()
 //
-// One order is under way at a time, and always says all. If it fails, the next one is made of what
-// Linux has then. Control thread only.
+// At most one order is in progress at a time, and each has the complete settings. If it fails, the
+// next one is made from what Linux has by then. Control thread only.
 #pragma once
 #include "base/err.h"
 #include "base/text.h"

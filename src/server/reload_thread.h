@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reload_thread.h: the helper thread of reloads (c10m/reload.h), with one task at a time: `read`,
-// or `release` of one object. Each task has a thread of its own, which runs on the cores of [cpu]
-// linux, with the rights of the running server, and without capabilities unless the server stays
-// root. Control thread only.
+// reload_thread.h: the helper thread of reloads (c10m/reload.h). There is one task at a time:
+// `read`, or `release` of one object. Each task has a thread of its own. It runs on the cores of
+// [cpu] linux with the rights of the running server, and without capabilities unless the server
+// stays root. Control thread only.
 #pragma once
 #include "base/err.h"
 #include "c10m/reload.h"

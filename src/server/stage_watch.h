@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stage_watch.h: where workers are: the stage that each one publishes (worker.at), looked at every
-// STAGE_WATCH_MS. It costs the worker nothing. Control thread.
+// stage_watch.h: samples the stage that each worker publishes (worker.at), every STAGE_WATCH_MS. It
+// costs the worker nothing. Control thread.
 //
-// A look finds the stage that runs, or ran a moment ago, also of a worker that hangs or that is not
-// on its CPU. If the turn has found no work yet and the one at the last look has ended, the look
-// counts as idle, whatever the stage.
+// A look finds the stage that runs, or ran a moment ago, even if the worker hangs or is not on its
+// CPU. The look counts as idle, whatever the stage, if no callback runs, the turn has found no work
+// yet, and a turn has ended since the last look.
 //
-// A control thread that was late looks once, and this look counts for all that it has missed: the
-// shares are those of the time, though what happened meanwhile is not known.
+// If the control thread is late, it looks once, and this look counts for all that it has missed.
+// The shares are then still shares of the time, but what happened meanwhile is not known.
 //
-// What the looks cannot see: which function runs within a stage; a worker that shares the control
-// thread's core, which never runs during a look: there they find the end of a turn; and what is
-// shorter than some thousandths of the time, before minutes have passed. cores/N/cycles measures
-// the stages, but not those of a turn that does not end.
+// Limits. A look does not show which function runs within a stage. A worker on the control thread's
+// core never runs during a look: a look finds the end of a turn there. It takes minutes until
+// shares of some thousandths are accurate. cores/N/cycles measures the stages, but not those of a
+// turn that does not end.
 #pragma once
 #include "base/text.h"
 #include "sock/sock.h"

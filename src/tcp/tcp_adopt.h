@@ -2,16 +2,16 @@
 // tcp_adopt.h: continues the connections that an earlier process left in memory.
 //
 // Blocks, extension records, flight logs, buffers, half-open records and TIME-WAIT records hold no
-// pointer except buf.at. Everything that finds or wakes them is built anew: flow table, wheel, free
-// lists, sources, holders of out-of-order data, gauges, the dirty list.
+// pointers except buf.at. Everything that finds or wakes them is built anew: flow table, wheel,
+// free lists, sources, prefixes, holders of out-of-order data, gauges, the dirty list.
 //
-//   pass 1   each block: is it whole, and does it alone hold what it names? Then it enters the flow
-//            table; else its block is freed, and the reason counted
-//   pass 2   free lists of what nobody holds
+//   pass 1   each block and record: is it whole, and does it alone hold what it names
+//            (tcp_adopt_judge.h)? If so, it enters the flow table; else it is freed and counted
+//   pass 2   free lists, of what nobody holds
 //   pass 3   the deadlines of each block enter the wheel
 //
-// A refused connection is gone without a word: the peer's next segment finds no owner, and is
-// answered with a RST. Control thread, before the worker runs.
+// A refused connection sends nothing: the peer's next segment finds no owner, and is answered with
+// a RST. Control thread, before the worker runs.
 #pragma once
 #include "tcp/tcp_worker.h"
 

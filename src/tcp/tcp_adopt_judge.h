@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_adopt_judge.h: for tcp_adopt.c: whether a connection that an earlier process left is whole.
 //
-// A process may end between any two stores. Nothing of a block is therefore believed that cannot be
-// checked: an index is in range, a queue has an end, and its buffers hold the numbers that the
-// block says. What a connection holds is claimed, one bit each; who claims what another one holds
-// is refused.
+// A process may end between any two stores, so no field of a block is trusted without a check: an
+// index must be in range, a queue must end, and its buffers must have the sequence numbers that the
+// block says. A connection claims what it holds, one bit each. If another one has claimed a part
+// before, the connection is refused.
 #pragma once
 #include "tcp/tcp_adopt.h"
 

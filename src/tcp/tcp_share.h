@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tcp_share.h: who gets the last connections. While fewer than an eighth of a worker's blocks are
-// free, a prefix of addresses (flow/prefixes.h) and a service get no more of them than their share.
-// The share shrinks with the number of free blocks, so that blocks are left for those who hold
-// little, however many hold much ("Dynamic queue length thresholds for shared-memory packet
-// switches", Choudhury, Hahne, 1998):
+// free, a prefix of addresses (flow/prefixes.h) or a service gets no more blocks than its share.
+// The share shrinks with the number of free blocks. So blocks are left for those who have few
+// connections, however many others have many ("Dynamic queue length thresholds for shared-memory
+// packet switches", Choudhury, Hahne, 1998):
 //
 //     free blocks     [tcp] prefix_share = 50 %: a prefix that has so many connections gets no more
 //     an eighth       a half of the blocks; with more free blocks there is no limit
 //     a 16th          a quarter
 //     a 64th          a 16th
 //
-// Above an eighth there is no limit, so that the one client of an idle server, such as a load
-// balancer, can use seven eighths of it. Nobody loses a connection by this.
+// Above an eighth there is no limit, so that the only client of an idle server, such as a load
+// balancer, can use seven eighths of it. No open connection is closed.
 #pragma once
 #include "tcp/tcp_internal.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // frame_ring.h: a bounded ring of frames between two threads, one that puts and one that takes.
-// Neither waits. A frame is a head of FRAME_HEAD_BYTES and its bytes, in whole units of a DPDK ring
-// in SP/SC mode. The ring is in the caller's memory.
+// Neither waits. A frame with its head of FRAME_HEAD_BYTES takes whole units of a DPDK ring in
+// SP/SC mode. The ring is in the caller's memory.
 #pragma once
 #include "pkt/pkt.h"
 

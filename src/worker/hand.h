@@ -3,12 +3,12 @@
 // the next process.
 //
 //   stage          in hand
-//   tcp_input,     all of the burst: TCP may have taken bytes that the application was not given
-//   app
-//   any            tcp.touched: what one event, timer or output works on, and the connections that
-//                  its callbacks reached
+//   tcp_input,     all connections of the burst: TCP may have accepted bytes that the application
+//   app            has not received
+//   any            tcp.touched, the connection of the present event, timer or output, and the
+//                  connections that its callbacks have used
 //
-// What a worker has sent and not handed to the port is lost as a packet is, and sent again.
+// Segments that were built but not passed to the port are lost; TCP sends them again.
 #pragma once
 #include "worker/worker.h"
 

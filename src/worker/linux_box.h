@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// linux_box.h: the worker's end of a port that it shares with Linux ([port] linux). What no service
-// owns goes to a TAP interface, what Linux sends there goes out by the port.
+// linux_box.h: the worker's end of a port that it shares with Linux ([port] linux). Packets that no
+// service owns go to a TAP interface. What Linux sends there leaves by the port.
 //
 //   net_input, tcp_input --> class, rate --> [ to ] ----> thread (server/linux_port.h) --> TAP
 //   port <-- rate, source MAC <-------------- [ from ] <-- thread <---------------------- TAP
@@ -8,16 +8,16 @@
 // Each worker has a ring `to`; only the worker of queue 0 has a ring `from`. The worker makes no
 // system call and never waits.
 //
-// Rates. [port] linux_rate holds for each worker and direction. Of what goes to Linux,
-// NET_LINUX_FLOW has a half of it and each other class an eighth, by base/limit.h: one source gets
-// a quarter of its class. So whoever does not forge addresses cannot displace anybody, whoever
-// forges displaces one class, and nobody displaces connections that exist. A half of the ring is
-// only for NET_LINUX_FLOW and NET_LINUX_LINK. What Linux sends above its rate waits in the ring,
-// and then in the queue of the interface.
+// Rates. [port] linux_rate limits each worker in each direction. To Linux, NET_LINUX_FLOW gets half
+// of the rate and each other class an eighth (base/limit.h). One source gets a quarter of its
+// class. So a host with one address cannot displace others, a host that forges addresses displaces
+// one class only, and nobody displaces existing connections. Half of the ring is reserved for
+// NET_LINUX_FLOW and NET_LINUX_LINK. What Linux sends above its rate waits in the ring, and then in
+// the queue of the interface.
 //
-// A segment that hits a connection of ours but is not of the peer, and a datagram to a port that an
-// application opened, take the token that they would take if the port were Linux's
-// (linux_box_claim()). Nobody can learn from the tokens that are left which ports are open here.
+// A segment that hits a connection of ours but is not from its peer takes the token that it would
+// take if the port were Linux's, and so does a datagram to a port that an application opened
+// (linux_box_claim()). So the remaining tokens do not tell which ports are open here.
 #pragma once
 #include "worker/frame_ring.h"
 #include "worker/linux_flows.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// linux_flows.h: the TCP connections in which Linux has sent data. Their segments have a rate of
-// their own (NET_LINUX_FLOW), which no flood of other packets takes. A host that forges its address
-// cannot enter a connection: Linux sends data only after a handshake.
+// linux_flows.h: a table of the TCP connections in which Linux has sent data. Their segments have
+// their own rate (NET_LINUX_FLOW), which a flood of other packets does not use up. A host that
+// forges its address cannot add a connection: Linux sends data only after a handshake.
 //
 // The thread of the port (server/linux_port.h) writes the table, workers read it. Each word is read
-// and written by itself.
+// and written independently.
 #pragma once
 #include "base/shared.h"
 #include "base/siphash.h"

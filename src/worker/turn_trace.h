@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turn_trace.h: the records of a worker's turns (stat/trace_ring.h). Worker only.
 //
-// All of them are made at the end of a turn, or in its housekeeping, from what the turn left in the
-// worker's arrays, so that a turn that is not traced pays for one branch. (Datagrams pay for one
-// each: only the moment tells whether they are answered.)
+// They are made at the end of a turn, or in its housekeeping, from what the turn left in the
+// worker's arrays. So a turn that is not traced pays for one branch. (Each datagram pays for one
+// more: only when it is handled is it known whether it is answered.)
 //
-// What a turn is recorded with depends on the millisecond before, because a core with a turn every
-// few microseconds would pay for all of it with packets:
+// The previous millisecond decides what is recorded, because full records would slow a core that
+// has a turn every few microseconds:
 //
-//     stages of each    less than BUSY_PER_MS busy turns, and half of the time idle
-//     a request of each less than FOLLOWED_PER_MS busy turns, or the stages of each are timed
+//     the stages of every turn    below BUSY_PER_MS busy turns, and idle half of the time
+//     a request of every turn     below FOLLOWED_PER_MS busy turns, or if every turn is timed
 //
-// Else both of one in WORKER_TIMED_TURNS.
+// Otherwise it is recorded for one busy turn in WORKER_TIMED_TURNS.
 #pragma once
 #include "worker/worker.h"
 
