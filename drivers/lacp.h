@@ -54,7 +54,7 @@ struct lacp_member {
     struct lacp_party actor, partner;
     enum lacp_rx rx;
     enum lacp_mux mux;
-    bool selected, ntt;    // ntt: the partner does not know what it should
+    bool selected, ntt;    // ntt (need to transmit): the partner does not know the present state
     uint64_t rx_ends_ms;   // current_while_timer
     uint64_t periodic_ms;  // when the next LACPDU is due
     uint64_t window_ms;    // of LACP_SENDS_MAX

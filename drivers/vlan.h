@@ -26,9 +26,10 @@ struct port *vlan_trunk_open(struct port *parent);
 void vlan_trunk_close(struct port *trunk);
 
 // vlan_open: adds the port of VLAN params->vlan to params->parent, which vlan_trunk_open()
-// returned. MAC, queues and capabilities are those of the parent, and its MTU where params->mtu is
-// larger (a device may have less than it was to have); PORT_RSS only if the parent spreads tagged
-// packets (PORT_RSS_TAGGED). Control thread, before the workers run. NULL: *err.
+// returned. MAC, queues and capabilities are those of the parent, but PORT_RSS only if the parent
+// spreads tagged packets (PORT_RSS_TAGGED). The MTU is params->mtu, at most that of the parent
+// (whose device may have less than was configured). Control thread, before the workers run. NULL:
+// *err.
 struct port *vlan_open(const struct port_params *params, struct err *err);
 
 // vlan_check: checks params->vlan. 0, or -1 with the reason in *err.

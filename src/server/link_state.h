@@ -16,9 +16,9 @@
 
 enum {
     LINK_STATE_READS = 16,        // packets of up to 32 KiB of each socket in one poll
-    LINK_STATE_GAP_MS = 50,       // from the begin of the dumps to the next begin
-    LINK_STATE_AGAIN_MS = 10000,  // the same without a change
-    LINK_STATE_LATE_MS = 2000,    // dumps that take longer begin anew
+    LINK_STATE_GAP_MS = 50,       // shortest time between the starts of two readings
+    LINK_STATE_AGAIN_MS = 10000,  // the same if nothing has changed
+    LINK_STATE_LATE_MS = 2000,    // a reading that takes longer starts again
 };
 
 // link_refused: what is there and not followed, at the last dumps.

@@ -28,8 +28,8 @@ enum {
     LINUX_FROM_UNITS = 2048,  // 128 KiB: 85 of them
     LINUX_FROM_TURN = 32,     // packets of Linux that are sent every WORKER_HOUSE_TURNS turns
     LINUX_FROM_BURST = 64,    // packets that Linux may send at once
-    LINUX_FLOW_SHARE = 2,     // parts of the rate of the classes
-    LINUX_OTHER_SHARE = 8,
+    LINUX_FLOW_SHARE = 2,     // divisor of the rate: of NET_LINUX_FLOW
+    LINUX_OTHER_SHARE = 8,    // of each other class
 };
 
 // linux_box_counts: of one worker and port, written by the worker.

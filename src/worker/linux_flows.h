@@ -12,7 +12,7 @@
 enum {
     LINUX_FLOW_SETS = 512,
     LINUX_FLOW_WAYS = 8,    // a set is one line; the connection silent for longest makes room
-    LINUX_FLOW_REST_S = 1,  // an entry is not written again before
+    LINUX_FLOW_REST_S = 1,  // shortest time between two writes of an entry
 };
 
 // linux_flows: a word is 40 bits of the hash, and above them the second it was noted last; 0: free.
