@@ -106,7 +106,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 void crash_catch(void)
 {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     for (unsigned i = 0; i < ARRAY_LEN(caught); i++)
         sigaction(caught[i].number, &action, NULL);

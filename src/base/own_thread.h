@@ -25,8 +25,8 @@ struct own_thread {
 };
 
 // own_thread_begin: says that the calling thread is t, and accepts SIGPROF in it, which is ignored
-// unless a profile is being taken, and the signals of base/crash.h, for which it gets a stack. own_thread_end: it is none any
-// more. Called by the thread itself.
+// unless a profile is being taken, and the signals of base/crash.h, for which it gets a stack.
+// own_thread_end: it is none any more. Called by the thread itself.
 void own_thread_begin(struct own_thread *t);
 void own_thread_end(void);
 

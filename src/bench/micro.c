@@ -19,8 +19,8 @@
 #include "drivers/eal.h"
 #include "drivers/hugefiles.h"
 
-static const struct micro *const lists[] = {micro_wire, micro_flow, micro_timer,
-                                            micro_ooo,  micro_sack, micro_turn, micro_gro};
+static const struct micro *const lists[] = {micro_wire, micro_flow, micro_timer, micro_ooo,
+                                            micro_sack, micro_turn, micro_gro};
 
 struct options {
     unsigned count;
