@@ -80,8 +80,9 @@ guest_system() {
 
 guest_kernel() { ls "$1"/root/boot/vmlinuz-*; }
 
-# DPDK's plugins and the kernel's modules that the guest gets; the modules in the order of loading.
-GUEST_PLUGINS="bus_pci bus_vdev mempool_ring net_e1000 net_virtio net_vmxnet3 net_null net_ring"
+# DPDK's plugins and the kernel's modules that the guest gets; the modules in the order of loading. A test adds more of them, and
+# programs of this machine (GUEST_MORE_PROGRAMS), which are in /usr/sbin.
+GUEST_PLUGINS="bus_pci bus_vdev mempool_ring net_e1000 net_virtio net_vmxnet3 net_null net_ring ${GUEST_MORE_PLUGINS:-}"
 GUEST_MODULES="fuse irqbypass vfio vfio_virqfd vfio_iommu_type1 vfio-pci-core vfio-pci uio uio_pci_generic ${GUEST_MORE_MODULES:-}"
 
 # copy_library TREE PATH...: the file at its own place, and a link where the loader looks. EAL panics if it loads a plugin
@@ -109,6 +110,11 @@ guest_initramfs() {
     for module in $GUEST_MODULES; do
         find "$folder/root/lib/modules" -name "$module.ko" -exec cp {} "$tree/modules/" \;
         echo "$module" >>"$tree/modules/order"
+    done
+    for path in ${GUEST_MORE_PROGRAMS:-}; do
+        path=$(command -v "$path") || return 1
+        install -D "$(readlink -f "$path")" "$tree/usr/sbin/${path##*/}"
+        copy_library "$tree" $(needed_by "$path")
     done
     libraries=$(pkg-config --variable=libdir libdpdk)
     for plugin in $GUEST_PLUGINS; do
