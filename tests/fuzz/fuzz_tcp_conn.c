@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One TCP with its socket layer against segments, times and application calls made of the input's
-// bytes: fields lie near the valid ones, so that most of them reach the state machine. After each
-// turn the simulator's invariants are checked (tcp_check.h); at the end every connection is aborted
-// and every pool must be full again.
+// bytes: fields lie near the valid ones, so that most of them reach the state machine. The port's
+// MTU is 1,500 or 9,000 bytes. After each turn the simulator's invariants are checked
+// (tcp_check.h), and what leaves; at the end every connection is aborted and every pool must be
+// full again.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+// input: of the fuzzer. Lengths and offsets are a byte of it times these: a port with jumbo frames
+// has segments that are longer than a buffer, in both directions.
 struct input {
     const uint8_t *at;
     size_t left;
+    uint16_t mss, len_unit, mss_unit;
 };
+
+enum { JUMBO_MSS = 8960, JUMBO_MSS6 = 8940, JUMBO = 10 };
+static_assert(UINT8_MAX * 35 <= RAW_DATA_MAX, "the longest segment");
 
 static uint8_t byte(struct input *in)
 {
@@ -52,8 +59,8 @@ static void blocks(struct raw *r, struct input *in, uint32_t una, uint32_t max)
 {
     for (unsigned n = byte(in) % (SEG_SACK_MAX + 1); n != 0; n--) {
         const uint8_t at = byte(in);
-        const uint32_t start = near(in, una + (at & 15) * 1460u, max);
-        raw_sack(r, start, near(in, start + (at >> 4) * 1460u, max));
+        const uint32_t start = near(in, una + (at & 15) * (uint32_t)in->mss, max);
+        raw_sack(r, start, near(in, start + (at >> 4) * (uint32_t)in->mss, max));
     }
 }
 
@@ -82,7 +89,7 @@ static void segment(struct raw *r, struct input *in)
         rcv = adv = raw_time_wait(r)->rcv_nxt, una = max = raw_time_wait(r)->snd_nxt;
     }
     const uint32_t seq = near(in, rcv, adv), ack = near(in, max, una);
-    const uint16_t len = what & 8 ? (uint16_t)(byte(in) * 8) : 0;
+    const uint16_t len = what & 8 ? (uint16_t)(byte(in) * in->len_unit) : 0;
     r->ts = what & 16;
     r->ts_val = (uint32_t)(r->now_us / 1000) - (what & 32 ? byte(in) : 0);
     r->wnd = what & 64 ? (uint16_t)(byte(in) << 4) : 65535;
@@ -93,7 +100,7 @@ static void segment(struct raw *r, struct input *in)
     }
     if (s->flags & SEG_SYN) {
         s->opts |= SEG_OPT_MSS | SEG_OPT_WSCALE;
-        s->mss = (uint16_t)(byte(in) * 8);
+        s->mss = (uint16_t)(byte(in) * in->mss_unit);
         const uint8_t scale = byte(in);
         s->wscale = scale % 15;
         s->opts |= scale & 128 ? SEG_OPT_SACK_PERM : 0;
@@ -124,10 +131,46 @@ static void call(struct raw *r, struct input *in)
         tcp_close(&r->e.tcp, (uint32_t)(b - r->e.tcp.blocks));
 }
 
+// piece_bytes: of all pieces of o; they are no fewer than o says.
+static uint32_t piece_bytes(const struct seg_out *o)
+{
+    const struct seg_piece *p = (const void *)o->data[1];
+    uint32_t all = 0;
+    for (unsigned i = 0; i < SEG_PIECES_MAX && p[i].len != 0; i++)
+        all += p[i].len;
+    return all;
+}
+
+// check_out: a segment that leaves fits in a packet of the port, and its bytes are there.
+static void check_out(const struct raw *r, const struct seg_out *o)
+{
+    const uint32_t bytes = (uint32_t)o->data_len[0] + o->data_len[1];
+    const struct tcp_config *c = &r->e.tcp.cfg;
+    CHECK(bytes <= (ip_is_v4(&o->key.remote) ? c->mss : c->mss6));
+    CHECK(!(o->opts & SEG_OPT_PIECES) || piece_bytes(o) == o->data_len[1]);
+    volatile uint8_t seen = 0;
+    for (uint32_t i = 0; i < bytes; i++)
+        seen = seg_out_byte(o, i);
+    (void)seen;
+}
+
 static void turn(struct raw *r, uint32_t ms)
 {
     raw_turn(r, ms);
     end_check_pools(&r->e);
+    for (uint32_t i = 0; i < r->e.tcp.n_out; i++)
+        check_out(r, &r->e.out[i]);
+}
+
+// set_mtu: of the port. A high half of `more` that no input of the corpus had before.
+static void set_mtu(struct raw *r, struct input *in, uint8_t more)
+{
+    in->mss = 1460, in->len_unit = in->mss_unit = 8;
+    if (more >> 4 != JUMBO)
+        return;
+    r->e.tcp.cfg.mss = r->mss = in->mss = JUMBO_MSS;
+    r->e.tcp.cfg.mss6 = JUMBO_MSS6;
+    in->len_unit = 35, in->mss_unit = 36;
 }
 
 static void wind_up(struct raw *r)
@@ -143,11 +186,12 @@ static void wind_up(struct raw *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct input in = {data, MIN(n, (size_t)4096)};
+    struct input in = {.at = data, .left = MIN(n, (size_t)4096)};
     const uint8_t more = n != 0 ? data[n - 1] : 0;  // the last byte: what this target learned later
     raw_ip6 = more & 1;
     struct raw *r = raw_new(&(struct pair_sizes){
         .blocks = 4, .syns = 2, .exts = 2, .tw = 2, .bufs = 340, .wheel = 64, .flights = 3});
+    set_mtu(r, &in, more);
     const uint8_t mode = byte(&in);
     r->seq = mode & 1 ? 0xfffffff0 : 1000;
     r->ts = mode & 2;

@@ -515,11 +515,14 @@ bool raw_ip6, raw_one_mss;
 struct raw *raw_new(const struct pair_sizes *sizes)
 {
     const struct ip_addr ip6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 2}};
-    struct raw *r = zeroed(sizeof(*r));
+    struct raw *r = aligned_alloc(CACHE_LINE, ALIGN_UP(sizeof(*r), CACHE_LINE));
+    CHECK(r != NULL);
+    memset(r, 0, offsetof(struct raw, data));
     end_init(&r->e, 0x0a000001, sizes);
     r->now_us = 1000 * 1000;
     r->seq = 1000;
     r->wnd = 65535;
+    r->mss = 1460;
     r->port = PAIR_RAW_PORT;
     r->remote = raw_ip6 ? ip6 : ip_from_v4(0x0a000002);
     if (raw_one_mss)
@@ -586,7 +589,7 @@ void raw_open(struct raw *r)
 {
     struct seg_in *s = raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);
     s->opts |= SEG_OPT_MSS | (r->sack ? SEG_OPT_SACK_PERM : 0);
-    s->mss = 1460;
+    s->mss = r->mss;
     r->seq++;
     raw_turn(r, 1);
     CHECK(r->e.tcp.n_out == 1 && r->e.out[0].flags == (SEG_SYN | SEG_ACK));

@@ -118,18 +118,21 @@ void pair_free(struct pair *p, bool clean);
 void pair_run(struct pair *p, uint64_t ms);
 void pair_run_for(struct pair *p, uint64_t ms);
 
-// raw: a peer played by hand against one end. Its numbers follow what was sent and received.
+enum { RAW_DATA_MAX = 9000 };
+
+// raw: a peer played by hand against one end. Its numbers follow what was sent and received. mss is
+// what the SYN of raw_open() announces.
 struct raw {
     struct end e;
     uint64_t now_us;
     uint32_t seq, ack;  // of the next segment
-    uint16_t wnd, port;
+    uint16_t wnd, port, mss;
     struct ip_addr remote;
     bool ts, sack;
     uint32_t ts_val, ts_ecr;
     uint32_t n;  // queued for the next turn
     struct seg_in segs[BURST_MAX];
-    uint8_t data[BURST_MAX][2048];
+    uint8_t data[BURST_MAX][RAW_DATA_MAX];  // not zeroed
 };
 
 // raw_new: no connection yet; over IPv6 if raw_ip6, in segments of IPv4's
