@@ -153,6 +153,7 @@ struct load_counters {
     uint64_t stream_bytes, stream_segs, stream_early, stream_acks;
     uint64_t datagrams_lost, late_answers;  // given up; of those, answered later
     uint64_t probes;                        // keepalive probes of the server, which were answered
+    uint64_t silence_us;                    // longest time between two answers on held connections
     // Full connections: SYN sent, established, closed in order. SYNs of the flood, and answers to
     // them (below).
     uint64_t full_begun, full_opened, full_done;

@@ -308,6 +308,13 @@ static void answered_full(struct load *l, uint32_t i, const struct seg_in *s)
     step(l, i, LOAD_ENDING);
 }
 
+static void note_silence(struct load *l)
+{
+    if (l->answered_us != 0)
+        l->c.silence_us = MAX(l->c.silence_us, l->now_us - l->answered_us);
+    l->answered_us = l->now_us;
+}
+
 static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     c->snd_nxt += ask_bytes(l);
@@ -319,6 +326,7 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
         answered_full(l, i, s);
         return;
     }
+    note_silence(l);
     measure(l, c);
     load_histogram_add(&l->latency, took_ns(l, c));
     if (unlikely(l->from_ns != NULL))

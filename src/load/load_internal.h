@@ -82,6 +82,7 @@ struct load {
     uint64_t real_ns;  // time of the last turn, from the caller
     uint64_t now_ns;   // real_ns without the client's stalls
     uint64_t now_us;
+    uint64_t answered_us;  // time of the last answer on a held connection
     uint32_t now_ms;
     uint32_t n_out;
     struct pkt *out[LOAD_OUT_MAX];

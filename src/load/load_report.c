@@ -121,6 +121,7 @@ void load_report_json(const struct load_result *r, struct text *out)
     load_put(out, "lost", load_lost(r->load));
     load_put(out, "wrong", c->wrong);
     load_put(out, "failed", c->failed);
+    load_put_real(out, "longest_silence_ms", (double)c->silence_us / 1e3, 1);
     load_put(out, "retransmitted", c->retransmitted);
     load_put(out, "duplicates", c->duplicates);
     load_put(out, "damaged", c->damaged);
@@ -174,6 +175,8 @@ static void table_server(const struct load_result *r, struct text *out)
         load_per(r->tsc_hz * packets, cycles) / 1e6);
 }
 
+enum { SILENCE_SHOWN_US = 10000 };
+
 static void table_answers(const struct load_result *r, struct text *out)
 {
     const struct load_counters *c = load_counters(r->load);
@@ -184,6 +187,9 @@ static void table_answers(const struct load_result *r, struct text *out)
         load_table_latency(out, "latency", latency(r));
     if (load_corrected(r->load) != NULL)
         load_schedule_table(r, out);
+    if (c->silence_us >= SILENCE_SHOWN_US)
+        text_printf(out, "silence       at most %.1f ms between two answers\n",
+                    (double)c->silence_us / 1e3);
 }
 
 // The number of connections that are opened once and stay open.
