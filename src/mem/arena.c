@@ -22,6 +22,7 @@ struct arena {
     uint64_t carved_bytes;
     size_t page_bytes;
     bool has_dir, kept;
+    struct err fault;  // of what a dead process kept
     struct hugedir dir;
     unsigned n_rows;
     struct arena_row rows[ARENA_ROWS_MAX];
@@ -86,16 +87,29 @@ static int map_file(struct arena *a, int node, struct err *e)
     return touch(a, e);
 }
 
-// map_kept: the file of a dead process, whatever its size. -1: there is none.
-static int map_kept(struct arena *a)
+// map_whole: maps a file that a dead process kept, if all of it is there: no access fails later.
+static int map_whole(struct arena *a, int fd, const struct hugedir_kept *k, struct err *e)
 {
-    struct err ignored;
-    const int fd = hugedir_reopen(&a->dir, &a->page_bytes, &a->reserved_bytes);
+    char held[LEDGER_GROUPED_BYTES], bytes[LEDGER_GROUPED_BYTES];
+    if (k->bytes == 0 || k->held_bytes < k->bytes)
+        return err_set(e, "its file has %s of %s bytes", ledger_grouped(held, k->held_bytes),
+                       ledger_grouped(bytes, k->bytes));
+    return map(a, fd, MAP_SHARED, e) != 0 ? -1 : touch(a, e);
+}
+
+// map_kept: the file of a dead process, whatever its size: a->fault. False: there is none.
+static bool map_kept(struct arena *a)
+{
+    struct hugedir_kept k;
+    const int fd = hugedir_reopen(&a->dir, &k);
     if (fd < 0)
-        return -1;
-    a->kept = map(a, fd, MAP_SHARED, &ignored) == 0;
+        return false;
+    a->kept = true;
+    a->page_bytes = k.page_bytes;
+    a->reserved_bytes = k.bytes;
+    map_whole(a, fd, &k, &a->fault);
     close(fd);
-    return a->kept ? 0 : -1;
+    return true;
 }
 
 static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
@@ -106,9 +120,9 @@ static int reserve(struct arena *a, const struct arena_params *p, struct err *e)
         if (hugedir_open(&a->dir, p->dir, p->name, p->keep, e) != 0)
             return err_key(e, "memory.hugetlbfs");
         a->has_dir = true;
-        if (p->keep && map_kept(a) == 0)
+        if (p->keep && map_kept(a))
             return 0;
-        hugedir_drop(&a->dir);  // one that could not be mapped
+        hugedir_drop(&a->dir);  // a mark without a file
         if (p->keep && hugedir_keep(&a->dir, e) != 0)
             return -1;
     }
@@ -144,6 +158,11 @@ struct arena *arena_open(const struct arena_params *params, struct err *e)
 bool arena_is_kept(const struct arena *a)
 {
     return a->kept;
+}
+
+const char *arena_fault(const struct arena *a)
+{
+    return a->fault.text[0] != '\0' ? a->fault.text : NULL;
 }
 
 void arena_drop(struct arena *a)
@@ -183,6 +202,7 @@ static struct arena_row *row_of(struct arena *a, const char *name)
 void *arena_carve(struct arena *a, const char *name, uint64_t bytes, uint64_t align)
 {
     CHECK(align != 0 && (align & (align - 1)) == 0 && align <= a->page_bytes);
+    CHECK(arena_fault(a) == NULL);
     const uint64_t from = ALIGN_UP(a->carved_bytes, align);
     if (from > a->reserved_bytes || bytes > a->reserved_bytes - from)
         return NULL;

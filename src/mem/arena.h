@@ -39,9 +39,11 @@ struct arena;
 // Nothing is then left behind.
 struct arena *arena_open(const struct arena_params *params, struct err *e);
 
-// arena_is_kept: whether the arena is one that a dead process kept. arena_drop: from now on the
-// file is removed at the end.
+// arena_is_kept: whether the arena is one that a dead process kept. arena_fault: why that one
+// cannot be used, and nothing may be carved from it; NULL: it can. arena_drop: from now on the file
+// is removed at the end.
 bool arena_is_kept(const struct arena *a);
+const char *arena_fault(const struct arena *a);
 void arena_drop(struct arena *a);
 
 // arena_close: unmaps and, unless it is kept, removes the file, and unmounts what arena_open()

@@ -236,7 +236,7 @@ int hugedir_keep(struct hugedir *d, struct err *e)
     return 0;
 }
 
-int hugedir_reopen(const struct hugedir *d, size_t *page_bytes, uint64_t *bytes)
+int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
 {
     static const size_t pages[] = {PAGE_2M, PAGE_1G};
     char path[PATH_BYTES];
@@ -247,10 +247,10 @@ int hugedir_reopen(const struct hugedir *d, size_t *page_bytes, uint64_t *bytes)
         const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
             continue;
-        *page_bytes = pages[i];
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &s) == 0 &&
             is_hugetlbfs(&s, pages[i])) {
-            *bytes = (uint64_t)st.st_size;
+            *out =
+                (struct hugedir_kept){pages[i], (uint64_t)st.st_size, (uint64_t)st.st_blocks * 512};
             return fd;
         }
         close(fd);

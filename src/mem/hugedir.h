@@ -35,9 +35,16 @@ int hugedir_open(struct hugedir *d, const char *dir, const char *name, bool keep
 int hugedir_keep(struct hugedir *d, struct err *e);
 void hugedir_drop(struct hugedir *d);
 
-// hugedir_reopen: the file NAME that a dead owner kept. *page_bytes, *bytes: its pages and length.
-// Returns a descriptor, or -1: there is none.
-int hugedir_reopen(const struct hugedir *d, size_t *page_bytes, uint64_t *bytes);
+// hugedir_kept: a file that a dead owner kept: its pages, its length, and how much of that is in
+// memory. What is not, the kernel would provide anew, or end the process by SIGBUS.
+struct hugedir_kept {
+    size_t page_bytes;
+    uint64_t bytes, held_bytes;
+};
+
+// hugedir_reopen: opens the file NAME that a dead owner kept. Returns a descriptor, or -1: there is
+// none.
+int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out);
 
 // hugedir_dead_bytes: bytes in pages of page_bytes that files of dead owners hold below DIR, of
 // ours and of DPDK's, which the start of a server frees. 0: none, or this user may not look.

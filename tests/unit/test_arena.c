@@ -489,6 +489,7 @@ static void what_a_killed_process_kept_is_the_next_ones_at_the_same_address(void
     struct arena *a = open_kept(in_root("h"), "srv", PAGE_2M);
     assert_true(arena_is_kept(a));
     uint8_t *at = arena_carve(a, "all", PAGE_2M, 64);
+    assert_null(arena_fault(a));
     assert_int_equal(*at, 42);
     *at = 43;
     arena_close(a);  // without arena_drop(): it is kept once more
@@ -500,6 +501,29 @@ static void what_a_killed_process_kept_is_the_next_ones_at_the_same_address(void
     arena_drop(a);
     arena_close(a);
     assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("h"));
+}
+
+// A hole would be filled with zeros, or end the process by SIGBUS if no page is free.
+static void a_file_that_is_not_whole_is_not_mapped_and_stays(void **state)
+{
+    char path[160];
+    need_pages();
+    keep_owner(in_root("h"), "srv");
+    snprintf(path, sizeof(path), "%s", in_root("h/2M/srv"));
+    assert_int_equal(truncate(path, 3 * PAGE_2M), 0);
+    struct arena *a = open_kept(in_root("h"), "srv", 3 * PAGE_2M);
+    assert_true(arena_is_kept(a));
+    assert_string_equal(arena_fault(a), "its file has 2,097,152 of 6,291,456 bytes");
+    arena_close(a);
+    assert_int_equal(truncate(path, 0), 0);
+    a = open_kept(in_root("h"), "srv", PAGE_2M);
+    assert_string_equal(arena_fault(a), "its file has 0 of 0 bytes");
+    arena_close(a);
+    assert_int_equal(access(path, F_OK), 0);
+    a = open_kept(in_root("h"), "srv", PAGE_2M);
+    arena_drop(a);
+    arena_close(a);
     assert_gone(in_root("h"));
 }
 
@@ -701,6 +725,7 @@ int main(void)
         cmocka_unit_test(last_owner_out_unmounts_and_removes_in_either_order),
         cmocka_unit_test(killed_owner_does_not_keep_the_mount),
         cmocka_unit_test(what_a_killed_process_kept_is_the_next_ones_at_the_same_address),
+        cmocka_unit_test(a_file_that_is_not_whole_is_not_mapped_and_stays),
         cmocka_unit_test(what_was_kept_stays_beside_others_and_goes_when_its_name_does_not_keep),
         cmocka_unit_test(directory_that_was_there_stays),
         cmocka_unit_test(owners_that_come_and_go_at_once_leave_nothing),
