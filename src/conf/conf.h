@@ -109,6 +109,8 @@ struct conf_cpu {
     bool exclusive;
 };
 
+enum conf_adopt { CONF_ADOPT_NEVER, CONF_ADOPT_AUTO, CONF_ADOPT_REQUIRE };
+
 enum conf_hugepage {
     CONF_HUGEPAGE_AUTO,
     CONF_HUGEPAGE_1G,
@@ -154,7 +156,7 @@ struct conf_control {
     uint32_t drain_s;
     char user[CONF_NAME_BYTES];
     uint32_t seccomp;  // enum conf_seccomp
-    uint32_t adopt;    // enum server_adopt
+    uint32_t adopt;    // enum conf_adopt
     bool landlock;
     bool telemetry;
     uint32_t dump_ring;   // bytes, of each worker and capture

@@ -207,6 +207,16 @@ static void check_log(struct load *l)
                  l->c->control.log);
 }
 
+static void check_adopt(struct load *l)
+{
+    const struct key *adopt = KEY_AT(control, adopt);
+    if (key_good(l, adopt, 0) && key_good(l, KEY_AT(memory, hugepage), 0) &&
+        l->c->control.adopt == CONF_ADOPT_REQUIRE && l->c->memory.hugepage == CONF_HUGEPAGE_NONE)
+        fail_key(l, adopt, 0,
+                 "expected never with [memory] hugepage = none, got require: connections outlive "
+                 "their process in hugepages only");
+}
+
 static void check_statsd(struct load *l)
 {
     const struct key *prefix = KEY_AT(statsd, prefix), *rate = KEY_AT(statsd, sample_rate_ppm);
@@ -251,6 +261,7 @@ void check_all(struct load *l)
     check_http(l);
     check_socket(l);
     check_log(l);
+    check_adopt(l);
     check_statsd(l);
     check_tcp(l);
     for (unsigned i = 0; i < l->c->n_ports; i++)

@@ -243,8 +243,8 @@ const struct key conf_keys[] = {
                        "open. auto: c10m if there is such a user, else root. root: it stays root")),
     WORD(control, adopt, "never|auto|require",
          VALUE("never", "Whether a start adopts the connections of a server of the same name that "
-                        "was killed, and leaves its own to the next one if it is killed. Needs "
-                        "hugepages. require: it fails if there are none to adopt")),
+                        "was killed or ended for a restart (SIGUSR2), and leaves its own to the "
+                        "next one. Needs hugepages. require: it fails if there are none to adopt")),
     WORD(control, seccomp, "off|log|on",
          VALUE("on", "Filters of system calls, for workers and for all other threads. A call that "
                      "a filter does not allow ends the process. log: the kernel logs the call, and "

@@ -155,6 +155,16 @@ bool server_has_doubt(const struct server_params *p, unsigned i, struct err *err
     return true;
 }
 
+bool server_adopt_doubt(const struct server_params *p, struct err *err)
+{
+    if (p->adopt == SERVER_ADOPT_NEVER || p->pages != PAGES_NONE)
+        return false;
+    err_set(err, "adopt is as never with [memory] hugepage = none: connections outlive their "
+                 "process in hugepages only");
+    err_key(err, "control.adopt");
+    return true;
+}
+
 static long owner_of(const char *name)
 {
     char root[EAL_DIR_BYTES];

@@ -28,6 +28,9 @@ int server_has_ports(const struct server_params *p, struct err *err);
 // meant so.
 bool server_has_doubt(const struct server_params *p, unsigned i, struct err *err);
 
+// server_adopt_doubt: whether connections are to outlive the process, and cannot without hugepages.
+bool server_adopt_doubt(const struct server_params *p, struct err *err);
+
 // server_check_4k: whether there is enough memory, if p wants no hugepages. The kernel
 // hands it out when it is first written: what is too much would end the process later. -1: *err has
 // the numbers.

@@ -5,6 +5,7 @@
 
 #include "drivers/bond.h"
 #include "pkt/port.h"
+#include "server/adoption.h"
 #include "server/loopback_port.h"
 #include "server/port_places.h"
 #include "server/server_memory.h"
@@ -20,6 +21,10 @@ static uint32_t records_of(uint32_t bytes)
     const uint32_t records = bytes / sizeof(struct trace_record);
     return records == 0 ? 0 : 1u << (31 - __builtin_clz(records));
 }
+
+static_assert((int)CONF_ADOPT_AUTO == (int)SERVER_ADOPT_AUTO &&
+                  (int)CONF_ADOPT_REQUIRE == (int)SERVER_ADOPT_REQUIRE,
+              "p->adopt is the key's word");
 
 static void fill_machine(struct server_params *p, const struct conf *c)
 {

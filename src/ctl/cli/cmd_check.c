@@ -120,6 +120,8 @@ static void check_log(const struct conf *c, struct server_findings *f)
 static void check_doubts(const struct server_params *p, struct server_findings *f)
 {
     struct err err;
+    if (server_adopt_doubt(p, &err))
+        server_find_warning(f, &err);
     for (unsigned i = 0; i < p->n_ports; i++)
         if (server_has_doubt(p, i, &err))
             server_find_warning(f, &err);
