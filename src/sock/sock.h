@@ -141,6 +141,7 @@ void sock_shown(struct sock *k, uint32_t ix);
 int sock_service_init(struct c10m_service *s, struct err *err);
 void sock_service_fini(struct c10m_service *s);
 
-// sock_abort_all: resets at most max connections from *cursor on and tells their applications.
-// True: none is left.
-bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max);
+// sock_abort_all: looks at max blocks at most from *cursor on, resets the connections of these
+// services, one bit each, and tells their applications. True: none is left.
+bool sock_abort_all(struct sock *k, uint32_t services, uint32_t *cursor, uint32_t block_count,
+                    uint32_t max);

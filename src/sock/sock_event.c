@@ -450,10 +450,13 @@ void sock_reset_some(struct sock *k)
     k->resets = with_connections(k, k->resets);
 }
 
-bool sock_abort_all(struct sock *k, uint32_t *cursor, uint32_t block_count, uint32_t max)
+bool sock_abort_all(struct sock *k, uint32_t services, uint32_t *cursor, uint32_t block_count,
+                    uint32_t max)
 {
-    for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++)
-        if (k->tcp->blocks[*cursor].state != TCP_FREE)
+    for (uint32_t n = 0; n < max && *cursor < block_count; n++, (*cursor)++) {
+        const struct block *b = &k->tcp->blocks[*cursor];
+        if (b->state != TCP_FREE && (services >> b->service & 1) != 0)
             sock_reset(k, *cursor);
+    }
     return *cursor >= block_count;
 }

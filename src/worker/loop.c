@@ -461,7 +461,10 @@ static void begin(struct worker *w)
 
 static int end(struct worker *w)
 {
-    stopping_reset_all(w);
+    if (shared_u32_load(&w->order) == WORKER_KEEP)
+        stopping_keep(w);
+    else
+        stopping_reset_all(w);
     own_thread_end();
     shared_u32_store_release(&w->state, WORKER_STOPPED);
     return 0;

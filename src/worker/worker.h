@@ -30,7 +30,9 @@ enum {
     WORKER_DEAD_MS = 1000,      // a port that accepts no packet for this time is dead
 };
 
-enum worker_order { WORKER_RUN, WORKER_STOP };                      // control thread to worker
+// Control thread to worker. WORKER_KEEP: stops, and keeps the connections of applications that go
+// on in another process (c10m_app.adopts).
+enum worker_order { WORKER_RUN, WORKER_STOP, WORKER_KEEP };
 enum worker_state { WORKER_IDLE, WORKER_RUNNING, WORKER_STOPPED };  // worker to control thread
 
 struct rte_ring;
@@ -192,8 +194,8 @@ static inline bool worker_port_is_dead(const struct worker *w, unsigned p)
 uint64_t worker_tsc_hz(const struct worker *w);
 
 // worker_run: the function of the worker's core: runs turns until it is ordered to stop, then
-// resets all connections and returns 0. A turn begins where the one before ended, so that all time
-// is accounted for.
+// resets all connections, or those that it is not to keep, and returns 0. A turn begins where the
+// one before ended, so that all time is accounted for.
 int worker_run(void *worker);
 
 // worker_run_shared: the same on a core that workers share: it yields after each turn (a system

@@ -177,7 +177,7 @@ static void wind_up(struct raw *r)
 {
     uint32_t cursor = 0;
     turn(r, 1);
-    sock_abort_all(&r->e.sock, &cursor, r->e.sizes.blocks, UINT32_MAX);
+    sock_abort_all(&r->e.sock, UINT32_MAX, &cursor, r->e.sizes.blocks, UINT32_MAX);
     r->e.out_room = TCP_OUT_MAX;
     for (int i = 0; i < 2000 && end_leaks(&r->e) != NULL; i++)
         turn(r, 500);

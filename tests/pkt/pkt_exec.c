@@ -277,7 +277,7 @@ static bool nothing_leaked(struct pkt_machine *m)
     m->e.out_room = m->e.tcp.out_room = TCP_OUT_MAX;
     m->e.tcp.n_out = 0;
     m->e.tcp.now = clock_at_us(m->now_us);
-    sock_abort_all(&m->e.sock, &cursor, m->e.sizes.blocks, UINT32_MAX);
+    sock_abort_all(&m->e.sock, UINT32_MAX, &cursor, m->e.sizes.blocks, UINT32_MAX);
     for (uint64_t next; (next = pkt_next(m)) < m->last_us + SETTLE_US;)
         if (end_leaks(&m->e) == NULL || !pkt_run_to(m, MAX(next, m->now_us + 1), true))
             break;

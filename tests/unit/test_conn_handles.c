@@ -342,7 +342,7 @@ static void a_stop_resets_both_sides_of_each_pair(void **state)
     assert_int_equal(counter(p, "connected"), 3);
     uint32_t cursor = 0;
     e->tcp.n_out = 0;
-    assert_true(sock_abort_all(&e->sock, &cursor, e->sizes.blocks, e->sizes.blocks));
+    assert_true(sock_abort_all(&e->sock, UINT32_MAX, &cursor, e->sizes.blocks, e->sizes.blocks));
     assert_int_equal(e->tcp.n_out, 6);
     for (unsigned i = 0; i < e->tcp.n_out; i++)
         assert_true(e->out[i].flags & SEG_RST);

@@ -27,7 +27,7 @@ static bool has_ended(const struct worker *w)
 
 static bool is_ordered(const struct worker *w)
 {
-    return shared_u32_load(&w->order) == WORKER_STOP;
+    return shared_u32_load(&w->order) != WORKER_RUN;
 }
 
 // A value that changes as long as the workers make progress in stopping.
