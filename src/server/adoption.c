@@ -11,7 +11,7 @@
 #include "worker/hand.h"
 
 // Increase it when the meaning of a field that stays changes, not only its place.
-enum { ADOPTION_VERSION = 1, STATE_BYTES = 16384 };
+enum { ADOPTION_VERSION = 2, STATE_BYTES = 16384 };
 
 static const char MAGIC[8] = "c10mkeep";
 
@@ -28,6 +28,8 @@ struct adoption {
     struct adoption *at;         // its own address: buffers have pointers into themselves
     uint64_t epoch_us;           // CLOCK_BOOTTIME where the workers' clock is 0
     uint64_t clock_us;           // the workers' clock when the process before ended
+    uint64_t ran_us;             // the same of the last process whose workers ran
+    struct tcp_adopted refused;  // by starts that failed later; only what was refused
     struct siphash_key keys[SECRET_COUNT];
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];
     char layout[];  // lines, with a last zero
@@ -123,6 +125,13 @@ static struct arena *open_arena(const struct server *s, struct err *err)
     return a;
 }
 
+// has_size: whether the arena is as long as one of our own with such pages.
+static bool has_size(const struct server *s)
+{
+    const uint64_t page = arena_page_bytes(s->arena), bytes = server_arena_bytes(&s->params);
+    return arena_reserved_bytes(s->arena) == ALIGN_UP(bytes, page);
+}
+
 // refusal: why the arena that a dead process kept cannot be adopted; NULL: it can.
 static const char *refusal(const struct server *s, const char *layout, char line[128])
 {
@@ -136,8 +145,8 @@ static const char *refusal(const struct server *s, const char *layout, char line
     if (memchr(a->layout, '\0', LAYOUT_BYTES) == NULL)
         return "its layout has no end";
     const char *other = differs(a->layout, layout, line);
-    if (other == NULL && arena_reserved_bytes(s->arena) < server_arena_bytes(&s->params))
-        return "its memory is too short";
+    if (other == NULL && !has_size(s))
+        return "its memory is shorter or longer than its layout says";
     return other;
 }
 
@@ -175,8 +184,9 @@ static int look(struct server *s, const char *layout, struct err *err)
 {
     char line[128];
     const bool must = s->params.adopt == SERVER_ADOPT_REQUIRE;
-    const char *why =
-        arena_is_kept(s->arena) ? refusal(s, layout, line) : "no server of this name left any";
+    const char *why = !arena_is_kept(s->arena)        ? "no server of this name left any"
+                      : arena_fault(s->arena) != NULL ? arena_fault(s->arena)
+                                                      : refusal(s, layout, line);
     if (why == NULL) {
         take_over(s);
         return 0;
@@ -202,7 +212,8 @@ static int reopen(struct server *s, struct err *err)
 
 static int open_state(struct server *s, const char *layout, struct err *err)
 {
-    s->adoption = carve_state(s);
+    if (arena_fault(s->arena) == NULL)
+        s->adoption = carve_state(s);
     const int rc = look(s, layout, err);
     if (rc <= 0)
         return rc;
@@ -244,16 +255,36 @@ static bool stays(enum region_id r)
     }
 }
 
+// note_refused: noted in the state, so that it is known if this start fails.
+static void note_refused(struct server *s, const struct tcp_adopted *a)
+{
+    struct tcp_adopted *to = &s->adoption->refused;
+    to->half_open_refused += a->half_open_refused;
+    to->time_wait_refused += a->time_wait_refused;
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
+        to->refused[r] += a->refused[r];
+}
+
 // drop_hand: what the worker before had in hand. It is gone at once: a process that ends before it
 // has adopted the others leaves no list.
-static void drop_hand(struct server *s, uint8_t *const mem[REGION_COUNT])
+static void drop_hand(struct server *s, const struct worker *before, uint8_t *const mem[])
 {
-    const struct worker *before = (const struct worker *)mem[REGION_WORKER];
     struct block *blocks = (struct block *)mem[REGION_BLOCKS];
+    struct tcp_adopted dropped = {.connections = 0};
     uint32_t hand[HAND_MAX];
     const unsigned n = hand_list(before, server_share(&s->params, s->params.connections), hand);
     for (unsigned i = 0; i < n; i++)
-        s->adopted.refused[TCP_REFUSED_IN_HAND] += tcp_adopt_drop(&blocks[hand[i]]);
+        dropped.refused[TCP_REFUSED_IN_HAND] += tcp_adopt_drop(&blocks[hand[i]]);
+    note_refused(s, &dropped);
+    s->adoption->ran_us = MAX(s->adoption->ran_us, before->tcp.now.us);
+}
+
+// look_before: at the worker of the process before. One that never ran has nothing in hand.
+static void look_before(struct server *s, uint8_t *const mem[REGION_COUNT])
+{
+    const struct worker *before = (const struct worker *)mem[REGION_WORKER];
+    if (shared_u32_load(&before->state) != WORKER_IDLE)
+        drop_hand(s, before, mem);
     s->adoption->clock_us = MAX(s->adoption->clock_us, before->tcp.now.us);
 }
 
@@ -262,7 +293,7 @@ void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT])
     struct region r[REGION_COUNT];
     if (!s->adopting)
         return;
-    drop_hand(s, mem);
+    look_before(s, mem);
     server_regions(&s->params, r);
     for (unsigned i = 0; i < REGION_COUNT; i++)
         if (mem[i] != NULL && !stays(i))
@@ -292,9 +323,6 @@ static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
     to->connections += from->connections;
     to->half_open += from->half_open;
     to->time_wait += from->time_wait;
-    to->records_refused += from->records_refused;
-    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
-        to->refused[r] += from->refused[r];
 }
 
 int adoption_enter(struct server *s, struct worker *w, struct err *err)
@@ -310,7 +338,19 @@ int adoption_enter(struct server *s, struct worker *w, struct err *err)
     tcp_adopt(&w->tcp, &p, scratch, &out);
     free(scratch);
     add(&s->adopted, &out);
+    note_refused(s, &out);
     return 0;
+}
+
+// take_refused: what this start and those that failed before have refused.
+static void take_refused(struct server *s)
+{
+    struct tcp_adopted *all = &s->adoption->refused;
+    all->connections = s->adopted.connections;
+    all->half_open = s->adopted.half_open;
+    all->time_wait = s->adopted.time_wait;
+    s->adopted = *all;
+    *all = (struct tcp_adopted){.connections = 0};
 }
 
 static void put_refused(const struct tcp_adopted *a, struct text *out)
@@ -318,6 +358,10 @@ static void put_refused(const struct tcp_adopted *a, struct text *out)
     for (unsigned r = 1; r < TCP_REFUSAL_COUNT; r++)
         if (a->refused[r] != 0)
             text_printf(out, ", %s %u", tcp_refusal_name(r), a->refused[r]);
+    if (a->half_open_refused != 0)
+        text_printf(out, "; half-open ones %u", a->half_open_refused);
+    if (a->time_wait_refused != 0)
+        text_printf(out, "; in TIME-WAIT %u", a->time_wait_refused);
 }
 
 static unsigned refused(const struct tcp_adopted *a)
@@ -331,14 +375,13 @@ static unsigned refused(const struct tcp_adopted *a)
 static void say(const struct server *s)
 {
     const struct tcp_adopted *a = &s->adopted;
-    const uint64_t silent_us = adoption_clock_us(s) - s->adoption->clock_us;
     struct text why;
     text_init(&why, 1024);
     put_refused(a, &why);
     log_line(LOG_INFO,
              "adopted %u connections, %u half-open ones and %u in TIME-WAIT after %llu ms; not "
              "adopted: %u%s",
-             a->connections, a->half_open, a->time_wait, (unsigned long long)silent_us / 1000,
+             a->connections, a->half_open, a->time_wait, (unsigned long long)s->silent_us / 1000,
              refused(a), text_str(&why));
     text_free(&why);
 }
@@ -349,6 +392,8 @@ void adoption_complete(struct server *s)
         return;
     s->adoption_done = true;
     s->adoption->starts++;
+    take_refused(s);
+    s->silent_us = s->adopting ? adoption_clock_us(s) - s->adoption->ran_us : 0;
     if (s->adopting)
         say(s);
     else
@@ -358,6 +403,6 @@ void adoption_complete(struct server *s)
 
 void adoption_end(struct server *s)
 {
-    if (s->arena != NULL && (!arena_is_kept(s->arena) || s->adoption_done))
+    if (s->arena != NULL && !s->keeps && (!arena_is_kept(s->arena) || s->adoption_done))
         arena_drop(s->arena);
 }

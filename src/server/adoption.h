@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adoption.h: the connections of a killed server continue in the next one ([control] adopt).
+// adoption.h: the connections of a server that was killed, or ended to be started again, continue
+// in the next one ([control] adopt).
 //
 // With [control] adopt the arena of a server is a file that outlives the process. It begins with
 // the state that the next process compares with its own, or takes over:
@@ -36,9 +37,10 @@ int adoption_enter(struct server *s, struct worker *w, struct err *err);
 // clears the regions that begin anew.
 void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT]);
 
-// adoption_complete: from now on the next process may adopt the connections of this one.
+// adoption_complete: the workers begin: the connections are those of this process, and the next one
+// may adopt them.
 void adoption_complete(struct server *s);
 
-// adoption_end: the server ends in order, and has reset its connections: nothing stays. One that
-// failed to start leaves what it was to adopt.
+// adoption_end: the server ends in order, and has reset its connections: nothing stays, but for
+// server_keep(). One that failed to start leaves what it was to adopt.
 void adoption_end(struct server *s);

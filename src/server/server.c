@@ -463,7 +463,6 @@ struct server *server_start(const struct server_params *p, struct err *err)
         server_stop(s);
         return NULL;
     }
-    adoption_complete(s);
     return s;
 }
 
@@ -490,6 +489,7 @@ int server_run(struct server *s, struct err *err)
     own_thread_begin(&s->control);
     if (worker_filter(&s->params, &s->worker_filter, err) != 0)
         return -1;
+    adoption_complete(s);
     for (; s->n_launched < s->params.n_workers; s->n_launched++)
         if (launch(s, s->n_launched, err) != 0)
             return -1;
@@ -501,14 +501,21 @@ int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *
     return s->eal_up ? eal_give(uid, gid, err) : 0;
 }
 
+bool server_keep(struct server *s)
+{
+    s->keeps = s->adoption_done && s->params.pages != PAGES_NONE;
+    return s->keeps;
+}
+
 void server_stop_workers(struct server *s)
 {
+    const enum worker_order order = s->keeps ? WORKER_KEEP : WORKER_STOP;
     server_threads_stop(s);
     linux_ports_stop(s);
     // From the last to the first: workers with queues send the last packets of the others.
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {
-        shared_u32_store(&s->workers[--s->n_launched]->order, WORKER_STOP);
+        shared_u32_store(&s->workers[--s->n_launched]->order, order);
         eal_worker_join(s->n_launched);
     }
     for (unsigned i = 0; ran && i < s->params.n_ports && s->handoffs[i] != NULL; i++)

@@ -124,11 +124,17 @@ int server_run(struct server *s, struct err *err);
 // gives up root.
 int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *err);
 
-// server_stop_workers: stops the workers (open connections are reset); for those who hold a far end
-// of a port and close it before the server. server_stop does it too.
+// server_keep: from now on, connections outlive the end of this server, which comes at once: the
+// next one adopts them (adoption.h). Those of applications that cannot go on are reset. False:
+// nothing is kept: [control] adopt is never, or there are no hugepages.
+bool server_keep(struct server *s);
+
+// server_stop_workers: stops the workers (open connections are reset, but for server_keep()); for
+// those who hold a far end of a port and close it before the server. server_stop does it too.
 void server_stop_workers(struct server *s);
 
-// server_stop: stops the workers (open connections are reset), closes ports, gives all memory back.
+// server_stop: stops the workers as server_stop_workers(), closes ports, gives all memory back, but
+// for what it keeps.
 void server_stop(struct server *s);
 
 // server_abandon: removes what would outlive the process, which is to end at once: its workers, or

@@ -25,8 +25,10 @@ struct server {
     struct adoption *adoption;  // the begin of the arena; NULL: nothing is kept
     bool adopting;              // connections of a dead process are in the arena
     bool adoption_done;         // they are those of this server
+    bool keeps;                 // server_keep()
     struct tcp_adopted adopted;
-    unsigned n_inited;  // services whose init was done
+    uint64_t silent_us;  // since the workers before ended
+    unsigned n_inited;   // services whose init was done
     struct c10m_service services[TCP_SERVICES_MAX];
     struct pkt_pool *pools[SERVER_WORKERS_MAX];
     struct pkt_pool *jumbo_pools[SERVER_WORKERS_MAX];  // NULL: no port has jumbo frames

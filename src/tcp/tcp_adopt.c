@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/tcp_adopt.h"
 
+#include <string.h>
+
 #include "tcp/tcp_adopt_judge.h"
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_fast_open.h"
@@ -156,7 +158,7 @@ static void adopt_blocks(struct tcp_judge *j, struct tcp_adopted *out)
     }
 }
 
-// ---- pass 1: records
+// ---- pass 1: half-open records
 
 static bool adopt_half_open(struct tcp_judge *j, uint32_t ix)
 {
@@ -189,32 +191,110 @@ static void adopt_half_open_all(struct tcp_judge *j, struct tcp_adopted *out)
             out->half_open++;
             continue;
         }
-        out->records_refused += was_live;
+        out->half_open_refused += was_live;
         *r = (struct syn_record){.child = BLOCK_NONE};
     }
 }
 
+// ---- pass 1: TIME-WAIT records
+
+static uint32_t ring_place(const struct time_wait_ring *g, uint32_t from, uint32_t i)
+{
+    return (uint32_t)(((uint64_t)from + i) % g->capacity);
+}
+
+static void refuse_time_wait(struct time_wait *w, struct tcp_adopted *out)
+{
+    record_live(&w->live, false);
+    out->time_wait_refused++;
+}
+
+static void refuse_broken(const struct tcp_judge *j, const struct time_wait_ring *g, bool v6,
+                          struct tcp_adopted *out)
+{
+    for (uint32_t ix = 0; ix < g->capacity; ix++) {
+        struct time_wait *w = time_wait_at(g, ix);
+        if (w->live && !tcp_judge_time_wait(j, w, v6))
+            refuse_time_wait(w, out);
+    }
+}
+
+// first_to_end: a live record that ends first; the ring's capacity: none is live.
+static uint32_t first_to_end(const struct time_wait_ring *g)
+{
+    uint32_t first = g->capacity;
+    for (uint32_t ix = 0; ix < g->capacity; ix++) {
+        const struct time_wait *w = time_wait_at(g, ix);
+        if (w->live && (first == g->capacity ||
+                        time_before(w->expires_ms, time_wait_at(g, first)->expires_ms)))
+            first = ix;
+    }
+    return first;
+}
+
+// ring_head: the first of those that end first. They lie side by side, perhaps over the end of the
+// array.
+static uint32_t ring_head(const struct time_wait_ring *g)
+{
+    const uint32_t first = first_to_end(g);
+    uint32_t head = first;
+    for (uint32_t i = 1; i < g->capacity && first < g->capacity; i++) {
+        const uint32_t ix = ring_place(g, first, g->capacity - i);
+        const struct time_wait *w = time_wait_at(g, ix);
+        if (w->live && w->expires_ms != time_wait_at(g, first)->expires_ms)
+            break;
+        head = w->live ? ix : head;
+    }
+    return head;
+}
+
+// move_record: the copy is live before the original is not: a process that ends between the two
+// leaves both, and the next one refuses one of them.
+static void move_record(const struct time_wait_ring *g, uint32_t from, uint32_t to)
+{
+    struct time_wait6 copy;
+    struct time_wait *w = time_wait_at(g, from);
+    memcpy(&copy, w, g->record_bytes);
+    copy.w.live = 0;
+    memcpy(time_wait_at(g, to), &copy, g->record_bytes);
+    record_live(&time_wait_at(g, to)->live, true);
+    record_live(&w->live, false);
+}
+
+// enter_time_wait: record ix becomes the youngest of the ring, at its end.
+static bool enter_time_wait(struct tcp *t, struct time_wait_ring *g, enum flow_kind kind,
+                            uint32_t ix)
+{
+    const struct flow_key key = time_wait_key(time_wait_at(g, ix));
+    const uint32_t to = ring_place(g, g->head, g->used);
+    if (has_owner(t, &key) ||
+        !flow_insert(t->table, flow_hash(t->table, &key), flow_index(kind, to)))
+        return false;
+    if (to != ix)
+        move_record(g, ix, to);
+    g->used++;
+    t->stats->c.time_wait_now++;
+    return true;
+}
+
+// adopt_ring: the ring begins with the record that ends first, and has no gap: its head and its
+// length were with the process.
 static void adopt_ring(struct tcp_judge *j, struct time_wait_ring *g, enum flow_kind kind,
                        struct tcp_adopted *out)
 {
-    struct tcp *t = j->t;
-    if (g->head >= MAX(g->capacity, 1u) || g->used > g->capacity)
-        g->head = g->used = 0;
-    for (uint32_t i = 0; i < g->capacity; i++) {
-        const uint32_t ix = (uint32_t)(((uint64_t)g->head + i) % g->capacity);
+    refuse_broken(j, g, kind == FLOW_TIME_WAIT6, out);
+    const uint32_t head = ring_head(g);
+    g->used = 0;
+    g->head = head < g->capacity ? head : 0;
+    for (uint32_t i = 0; head < g->capacity && i < g->capacity; i++) {
+        const uint32_t ix = ring_place(g, head, i);
         struct time_wait *w = time_wait_at(g, ix);
         if (!w->live)
             continue;
-        const struct flow_key key = time_wait_key(w);
-        if (i < g->used && tcp_judge_time_wait(j, w, kind == FLOW_TIME_WAIT6) &&
-            !has_owner(t, &key) &&
-            flow_insert(t->table, flow_hash(t->table, &key), flow_index(kind, ix))) {
-            t->stats->c.time_wait_now++;
+        if (enter_time_wait(j->t, g, kind, ix))
             out->time_wait++;
-        } else {
-            record_live(&w->live, false);
-            out->records_refused++;
-        }
+        else
+            refuse_time_wait(w, out);
     }
 }
 

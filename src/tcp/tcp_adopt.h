@@ -50,7 +50,7 @@ struct tcp_adopt_params {
 // tcp_adopted: the number of connections and records of each kind.
 struct tcp_adopted {
     uint32_t connections, half_open, time_wait;
-    uint32_t records_refused;             // half-open and TIME-WAIT ones
+    uint32_t half_open_refused, time_wait_refused;
     uint32_t refused[TCP_REFUSAL_COUNT];  // by reason; [TCP_ADOPTED] is 0
 };
 
@@ -62,8 +62,8 @@ bool tcp_adopt_drop(struct block *b);
 size_t tcp_adopt_footprint(const struct tcp *t);
 
 // tcp_adopt: t is set up as for a start, over memory that keeps what the earlier process wrote:
-// keys, services, pools, and an empty flow table and wheel, but its time goes on. The rings of
-// TIME-WAIT records have the head and the length of before. Fills *out. It may be repeated on the
-// same memory after another such set-up: it changes no connection except by refusing it.
+// keys, services, pools, and an empty flow table and wheel, but its time goes on. Fills *out. It
+// may be repeated on the same memory after another such set-up: it changes no connection except by
+// refusing it.
 void tcp_adopt(struct tcp *t, const struct tcp_adopt_params *p, void *scratch,
                struct tcp_adopted *out);

@@ -29,12 +29,13 @@ void sim_adopt(struct sim_host *h)
     for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
         SIM_CHECK(out.refused[r] == 0, "host %u: %u connections not adopted: %s", h->id,
                   out.refused[r], tcp_refusal_name(r));
-    SIM_CHECK(out.connections == connections && out.half_open == half_open &&
-                  out.time_wait == waiting && out.records_refused == 0,
-              "host %u: %u of %llu connections, %u of %llu half-open, %u of %llu in TIME-WAIT, %u "
-              "records refused",
-              h->id, out.connections, (unsigned long long)connections, out.half_open,
-              (unsigned long long)half_open, out.time_wait, (unsigned long long)waiting,
-              out.records_refused);
+    SIM_CHECK(
+        out.connections == connections && out.half_open == half_open && out.time_wait == waiting &&
+            out.half_open_refused + out.time_wait_refused == 0,
+        "host %u: %u of %llu connections, %u of %llu half-open, %u of %llu in TIME-WAIT, %u and "
+        "%u records refused",
+        h->id, out.connections, (unsigned long long)connections, out.half_open,
+        (unsigned long long)half_open, out.time_wait, (unsigned long long)waiting,
+        out.half_open_refused, out.time_wait_refused);
     sim_check_all(h);
 }

@@ -25,6 +25,7 @@ void tcp_lose(struct tcp *t, uint64_t timers)
 {
     lose_lists(t);
     lose_table(t->table);
+    t->tw4.head = t->tw4.used = t->tw6.head = t->tw6.used = 0;
     t->wheel = wheel_init(t->wheel, timers, t->now.ms);
     memset(t->xmit_runs, 0, (t->block_pool->count + 63) / 64 * sizeof(uint64_t));
     memset(t->ooo_of, 0, sizeof(t->ooo_of));

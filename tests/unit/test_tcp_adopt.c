@@ -64,7 +64,7 @@ static void connections_go_on_whenever_a_process_ends(void **state)
         pair_run_for(p, 1 + rng_below(&rng, 20));
         struct end *e = &p->e[rng_below(&rng, 2)];
         const struct tcp_adopted out = adopt(e);
-        assert_int_equal(refused(&out) + out.records_refused, 0);
+        assert_int_equal(refused(&out) + out.half_open_refused + out.time_wait_refused, 0);
         assert_whole(e);
     }
     pair_run(p, 4000 * 1000);
@@ -265,6 +265,180 @@ static void a_refused_one_leaves_its_generation(void **state)
     raw_free(r, false);
 }
 
+// ---- TIME-WAIT records: the ring is what its records tell
+
+enum { PLACES = 16 };
+
+static struct flow_key waiting_key(bool v6, uint16_t port)
+{
+    const struct ip_addr ip6 = {{0x20, 0x01, 0x0d, 0xb8, [15] = 2}};  // RFC 3849
+    return (struct flow_key){v6 ? ip6 : ip_from_v4(0x0a000002), 0, 0, port, PAIR_PORT};
+}
+
+// waiting: the record of the connection from this port; NULL: there is none.
+static struct time_wait *waiting(struct end *e, bool v6, uint16_t port)
+{
+    const struct flow_key key = waiting_key(v6, port);
+    const uint32_t handle = tcp_owner(&e->tcp, &key);
+    return handle == FLOW_NONE
+               ? NULL
+               : time_wait_at(v6 ? &e->tcp.tw6 : &e->tcp.tw4, flow_index_ix(handle));
+}
+
+// wait: a connection from this port ends now.
+static void wait(struct end *e, bool v6, uint16_t port)
+{
+    struct tcp *t = &e->tcp;
+    const struct flow_key key = waiting_key(v6, port);
+    const uint32_t handle = flow_index(FLOW_BLOCK, 0);
+    struct block b = {.key = key, .snd_nxt = 1000u * port, .rcv_nxt = 9000, .mss = 1460};
+    assert_true(flow_insert(t->table, flow_hash(t->table, &key), handle));
+    tcp_time_wait_enter(t, &key, &b, handle);
+}
+
+static void end_waiting(struct end *e, bool v6, uint16_t port)
+{
+    struct tcp *t = &e->tcp;
+    struct time_wait *w = waiting(e, v6, port);
+    const struct flow_key key = waiting_key(v6, port);
+    assert_true(flow_remove(t->table, flow_hash(t->table, &key), tcp_owner(t, &key)));
+    record_live(&w->live, false);
+    t->stats->c.time_wait_now--;
+}
+
+// restart_waiting: as a repeated FIN does.
+static void restart_waiting(struct end *e, bool v6, uint16_t port)
+{
+    struct time_wait *w = waiting(e, v6, port);
+    w->expires_ms = deadline(e->tcp.now.ms, e->tcp.cfg.time_wait_ms);
+    w->again = 1;
+}
+
+// wear: a ring in use for some time: it begins anywhere, and has records that ended early, that
+// were restarted, and several of one millisecond. Returns the next port.
+static uint16_t wear(struct raw *r, struct rng *rng, bool v6)
+{
+    const uint32_t step_ms = 1 + r->e.tcp.cfg.time_wait_ms / PLACES;
+    uint16_t port = 1;
+    for (unsigned i = rng_below(rng, 200); i-- > 0;) {
+        const uint16_t some = (uint16_t)(port - MIN(port - 1u, rng_below(rng, PLACES)));
+        const unsigned what = rng_below(rng, 8);
+        if (what < 4)
+            wait(&r->e, v6, port++);
+        else if (what == 4 && waiting(&r->e, v6, some) != NULL)
+            end_waiting(&r->e, v6, some);
+        else if (what == 5 && waiting(&r->e, v6, some) != NULL)
+            restart_waiting(&r->e, v6, some);
+        else
+            raw_turn(r, 1 + rng_below(rng, step_ms));
+    }
+    return port;
+}
+
+static void assert_same_records(struct end *e, bool v6, uint16_t ports,
+                                const struct time_wait *before)
+{
+    for (uint16_t port = 1; port < ports; port++) {
+        const struct time_wait *w = waiting(e, v6, port);
+        assert_int_equal(w != NULL, before[port].live);
+        if (w != NULL)
+            assert_memory_equal(w, &before[port], sizeof(*w));
+    }
+}
+
+// assert_ring: it has as many places as records, and the first to end is its oldest.
+static void assert_ring(struct end *e, bool v6, uint32_t records)
+{
+    const struct time_wait_ring *g = v6 ? &e->tcp.tw6 : &e->tcp.tw4;
+    assert_int_equal(g->used, records);
+    for (uint32_t i = 0; i < records; i++) {
+        const struct time_wait *w = time_wait_at(g, (g->head + i) % g->capacity);
+        assert_true(w->live);
+        assert_false(time_before(w->expires_ms, time_wait_at(g, g->head)->expires_ms));
+    }
+}
+
+static void ring_goes_on(struct rng *rng, bool v6)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.tw = PLACES});
+    static struct time_wait before[256];
+    raw_turn(r, 1000);
+    const uint16_t ports = wear(r, rng, v6);
+    uint32_t records = 0;
+    for (uint16_t port = 1; port < ports; port++) {
+        const struct time_wait *w = waiting(&r->e, v6, port);
+        before[port] = w != NULL ? *w : (struct time_wait){.live = 0};
+        records += w != NULL;
+    }
+    const struct tcp_adopted out = adopt(&r->e);
+    assert_int_equal(out.time_wait, records);
+    assert_int_equal(out.time_wait_refused, 0);
+    assert_same_records(&r->e, v6, ports, before);
+    assert_ring(&r->e, v6, records);
+    assert_whole(&r->e);
+    const uint64_t evicted = r->e.stats.c.time_wait_evicted;
+    for (uint32_t i = records; i < PLACES; i++)
+        wait(&r->e, v6, (uint16_t)(ports + i));
+    assert_int_equal(r->e.stats.c.time_wait_evicted, evicted);
+    raw_turn(r, r->e.tcp.cfg.time_wait_ms + 1);
+    raw_turn(r, r->e.tcp.cfg.time_wait_ms + 1);
+    assert_int_equal(r->e.stats.c.time_wait_now, 0);
+    raw_free(r, true);
+}
+
+static void every_record_in_time_wait_goes_on_wherever_its_ring_began(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++)
+        ring_goes_on(&rng, i % 2 != 0);
+}
+
+// Some end in one millisecond, over the end of the array: none of them may wait for the others.
+static void records_of_one_millisecond_keep_their_order(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.tw = PLACES});
+    struct tcp *t = &r->e.tcp;
+    (void)state;
+    raw_turn(r, 1000);
+    for (uint16_t port = 1; port <= PLACES - 2; port++)
+        wait(&r->e, false, port);
+    raw_turn(r, t->cfg.time_wait_ms);
+    assert_int_equal(t->tw4.used, 0);
+    for (uint16_t port = 1; port <= 4; port++)
+        wait(&r->e, false, port);
+    raw_turn(r, t->cfg.time_wait_ms - 1);
+    wait(&r->e, false, 5);
+    adopt(&r->e);
+    assert_int_equal(t->tw4.head, PLACES - 2);
+    raw_turn(r, 1);
+    assert_int_equal(r->e.stats.c.time_wait_now, 1);
+    assert_non_null(waiting(&r->e, false, 5));
+    while (!tcp_flush(t, PLACES))
+        ;
+    raw_free(r, true);
+}
+
+static void of_records_that_are_broken_each_is_counted(void **state)
+{
+    struct raw *r = raw_new(&(struct pair_sizes){.tw = PLACES});
+    struct tcp *t = &r->e.tcp;
+    (void)state;
+    raw_turn(r, 1000);
+    for (uint16_t port = 1; port <= 5; port++)
+        wait(&r->e, port % 2 != 0, port);
+    waiting(&r->e, true, 1)->local_ix = 1;
+    waiting(&r->e, true, 3)->is_v6 = 0;
+    waiting(&r->e, false, 2)->expires_ms = t->now.ms + (1u << 30);
+    const struct tcp_adopted out = adopt(&r->e);
+    assert_int_equal(out.time_wait, 2);
+    assert_int_equal(out.time_wait_refused, 3);
+    assert_whole(&r->e);
+    while (!tcp_flush(t, PLACES))
+        ;
+    raw_free(r, true);
+}
+
 // scribble: a few bytes anywhere in what the process before wrote.
 static void scribble(struct rng *rng, const struct end *e)
 {
@@ -312,6 +486,9 @@ int main(void)
         cmocka_unit_test(who_names_the_buffers_of_another_is_refused_alone),
         cmocka_unit_test(two_connections_with_one_key_are_one),
         cmocka_unit_test(a_refused_one_leaves_its_generation),
+        cmocka_unit_test(every_record_in_time_wait_goes_on_wherever_its_ring_began),
+        cmocka_unit_test(records_of_one_millisecond_keep_their_order),
+        cmocka_unit_test(of_records_that_are_broken_each_is_counted),
         cmocka_unit_test(whatever_was_written_nothing_is_held_twice_or_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
