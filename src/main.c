@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.c: the command c10m, and c10m_main() for programs with other applications (c10m/main.h).
-// Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
+// Exit status: 0 done, 1 failed, 2 wrong usage or configuration; of serve 75: it ended to be
+// started again.
 #include "c10m/main.h"
 
 #include <getopt.h>
@@ -51,6 +52,14 @@ static const char conf_usage[] =
     "  -s, --set SECTION.KEY=V   override one key of the configuration; may be repeated\n"
     "  -h, --help                print this text\n";
 
+// adopt_set: the mode as a key of the configuration, of the last --adopt.
+static char *adopt_set(const char *mode)
+{
+    static char set[64];
+    snprintf(set, sizeof(set), "control.adopt=%s", mode);
+    return set;
+}
+
 // Returns 0: continue; 1: print the help; 2: wrong usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
 {
@@ -62,6 +71,7 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
         {"syntax", no_argument, NULL, 'n'},
         {"dry-run", no_argument, NULL, 'd'},
         {"no-host", no_argument, NULL, 'n'},
+        {"adopt", required_argument, NULL, 'a'},
         PROF_FILES_OPTIONS('p'),
         {NULL, 0, NULL, 0}};  // --no-host: the former name of --syntax
     const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0,
@@ -79,6 +89,8 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
             o->syntax = true;
         else if (c == 'd' && clean)
             o->dry = true;
+        else if (c == 'a' && serve && o->n_sets < SETS_MAX)
+            o->sets[o->n_sets++] = adopt_set(optarg);
         else if (c == 'p' && serve)
             o->profiles.paths[prof_files_option(table[index].name)] = optarg;
         else
@@ -128,7 +140,9 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
                 "                            typical costs)\n",
                 rc == 1 ? stdout : stderr);
         if (strcmp(argv[0], "serve") == 0)
-            fputs(PROF_FILES_HELP, rc == 1 ? stdout : stderr);
+            fputs("      --adopt MODE              [control] adopt: never, auto or "
+                  "require\n" PROF_FILES_HELP,
+                  rc == 1 ? stdout : stderr);
         if (strcmp(argv[0], "clean") == 0)
             fputs("      --dry-run             say what would be removed, and remove nothing\n",
                   rc == 1 ? stdout : stderr);

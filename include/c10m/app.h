@@ -77,7 +77,8 @@ struct c10m_datagram {
 struct c10m_app {
     const char *name;
     bool marks_requests;  // it calls c10m_request_begin() and c10m_request_end() (c10m/trace.h)
-    // Its connections go on in another process after this one was killed ([control] adopt): their
+    // Its connections go on in another process after this one was killed, or ended for a restart
+    // ([control] adopt): `close` is not called, and the other process does not call `open`. Their
     // 64 bytes of state have no pointer, and the application knows nothing else of them.
     bool adopts;
     bool allocates;  // its callbacks call malloc(), although they should not: workers may then ask

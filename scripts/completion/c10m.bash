@@ -111,6 +111,7 @@ _c10m() {
     esac
     case $previous in
         -c | --config | --svg | -w | --write | --cpuprofile | --memprofile | --trace) COMPREPLY=($(compgen -f -- "$cur")); return 0 ;;
+        --adopt) COMPREPLY=($(compgen -W "never auto require" -- "$cur")); return 0 ;;
         --root) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
         --order) COMPREPLY=($(compgen -W "random turn" -- "$cur")); return 0 ;;
         --protocol) COMPREPLY=($(compgen -W "echo http" -- "$cur")); return 0 ;;

@@ -20,8 +20,8 @@ void interrupt_catch(void)
     for (int s = 1; s < SIGRTMIN; s++) {
         const enum signal_meaning meaning = signal_meaning(s);
         struct sigaction before;
-        if (meaning == SIGNAL_REOPEN)
-            signal(s, SIG_IGN);  // only a server has logs to open again
+        if (meaning == SIGNAL_REOPEN || meaning == SIGNAL_RESTART)
+            signal(s, SIG_IGN);  // only a server has logs to open again, and restarts
         else if ((meaning == SIGNAL_END || meaning == SIGNAL_HANGUP) &&
                  sigaction(s, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(s, &act, NULL);

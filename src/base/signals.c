@@ -8,7 +8,7 @@
 
 static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGXCPU};
 static const int crashing[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-static const int unused[] = {SIGUSR2, SIGPIPE, SIGALRM,   SIGVTALRM, SIGPROF,
+static const int unused[] = {SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF,
                              SIGIO,   SIGPWR,  SIGSTKFLT, SIGXFSZ};
 
 static bool is_among(const int *list, unsigned n, int signal_number)
@@ -25,6 +25,8 @@ enum signal_meaning signal_meaning(int signal_number)
         return SIGNAL_HANGUP;
     if (signal_number == SIGUSR1)
         return SIGNAL_REOPEN;
+    if (signal_number == SIGUSR2)
+        return SIGNAL_RESTART;
     if (is_among(ending, ARRAY_LEN(ending), signal_number))
         return SIGNAL_END;
     return is_among(crashing, ARRAY_LEN(crashing), signal_number) ? SIGNAL_CRASH : SIGNAL_NONE;

@@ -5,6 +5,7 @@
 //     SIGINT SIGTERM SIGQUIT SIGXCPU     end
 //     SIGHUP                             a server reloads its configuration, other commands end
 //     SIGUSR1                            a server opens its logs again, other commands ignore it
+//     SIGUSR2                            a server ends for a restart, other commands ignore it
 //     SIGSEGV SIGBUS SIGILL SIGFPE       from another process: clean up, then end by that signal;
 //     SIGABRT SIGTRAP SIGSYS             from a fault of this process: base/crash.h
 //     others that would end a process    ignored
@@ -14,7 +15,14 @@
 #include <signal.h>
 #include <stdbool.h>
 
-enum signal_meaning { SIGNAL_NONE, SIGNAL_END, SIGNAL_HANGUP, SIGNAL_REOPEN, SIGNAL_CRASH };
+enum signal_meaning {
+    SIGNAL_NONE,
+    SIGNAL_END,
+    SIGNAL_HANGUP,
+    SIGNAL_REOPEN,
+    SIGNAL_RESTART,
+    SIGNAL_CRASH
+};
 
 // signal_meaning: the meaning of a signal; SIGNAL_NONE: it is ignored or does not end a process.
 enum signal_meaning signal_meaning(int signal_number);

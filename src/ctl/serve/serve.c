@@ -54,9 +54,11 @@ static bool is_served(const struct server_params *p, unsigned first_ix, unsigned
 void ctl_doubts(const struct server_params *p, struct text *out)
 {
     unsigned ix = 0;
+    struct err err;
+    if (server_adopt_doubt(p, &err))
+        text_printf(out, "%s\n", err.text);
     for (unsigned i = 0; i < p->n_ports; i++) {
         const struct server_port_params *pp = &p->ports[i];
-        struct err err;
         if (server_has_doubt(p, i, &err))
             text_printf(out, "%s\n", err.text);
         if (strcmp(server_device(pp, 0)->driver, "ring") == 0)
@@ -80,6 +82,7 @@ struct signaled {
     const struct conf *conf;
     int crash;      // a signal sent to crash the process; 0: none
     unsigned ends;  // how many signals have asked to end
+    bool restart;   // the server ends to be started again
 };
 
 static void reopen_logs(const struct signaled *to)
@@ -101,6 +104,15 @@ static void tell_stopping(uint32_t drain_s)
     notify_say(state, "stopping; open connections have %u s to finish", drain_s);
 }
 
+// may_drain: connections that the next server adopts do not end.
+static bool may_drain(struct signaled *to, int signal_number)
+{
+    if (signal_meaning(signal_number) != SIGNAL_RESTART)
+        return signal_number == SIGINT || signal_number == SIGTERM;
+    to->restart = true;
+    return to->server == NULL || !server_keep(to->server);
+}
+
 static void on_signal(void *arg, int signal_number)
 {
     struct signaled *to = arg;
@@ -115,13 +127,14 @@ static void on_signal(void *arg, int signal_number)
         reopen_logs(to);
         return;
     }
-    log_line(LOG_INFO, "%s: stopping", strsignal(signal_number));
+    log_line(LOG_INFO, "%s: stopping%s", strsignal(signal_number),
+             meaning == SIGNAL_RESTART ? " for a restart" : "");
     to->ends++;
     if (meaning == SIGNAL_CRASH)
         to->crash = signal_number;
-    const bool may_drain = signal_number == SIGINT || signal_number == SIGTERM;
-    tell_stopping(may_drain ? to->conf->control.drain_s : 0);
-    if (to->steering != NULL && may_drain)
+    const bool drains = may_drain(to, signal_number);
+    tell_stopping(drains ? to->conf->control.drain_s : 0);
+    if (to->steering != NULL && drains)
         ctl_steering_stop(to->steering);
     else
         ctl_loop_stop(to->loop);
@@ -426,6 +439,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
             to->server = s;
             rc = ctl_loop_run(loop) == 0 ? 0 : err_set(err, "the control loop failed");
             to->steering = NULL;
+            to->restart |= ctl_steering_restarts(steering);
             if (end_profiles(to, &prof, from->profiles, err) != 0)
                 rc = -1;
         }
@@ -502,5 +516,5 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     }
     if (rc != 0)
         log_error(from, &err);
-    return rc == 0 ? 0 : 1;
+    return rc != 0 ? 1 : to.restart ? CTL_RESTART_STATUS : 0;
 }

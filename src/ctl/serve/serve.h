@@ -17,10 +17,14 @@ struct ctl_conf {
     struct prof_files *profiles;  // of the flags; NULL: none
 };
 
+// The exit status of a server that ended to be started again: EX_TEMPFAIL of sysexits.h.
+enum { CTL_RESTART_STATUS = 75 };
+
 // ctl_serve: starts the server, mounts the tree, serves until a signal (base/signals.h), and
 // releases all resources, which further signals do not interrupt. SIGINT and SIGTERM drain first; a
-// second one, or another signal, stops at once. The caller must have blocked the signals
-// (signals_hold()). Returns the exit status: 0, or 1 with the reason logged.
+// second one, or another signal, stops at once. SIGUSR2 stops at once if the next server adopts the
+// connections, else it is as SIGTERM. The caller must have blocked the signals (signals_hold()).
+// Returns the exit status: 0; CTL_RESTART_STATUS; or 1 with the reason logged.
 int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const char *version);
 
 // ctl_doubts: appends warnings about settings that are valid but useless, one per line: a port

@@ -83,6 +83,7 @@ static void on_tick(void *arg, uint64_t periods)
     bool more = orders_poll(st->orders, now_ms);
     more |= ctl_steering_drain_tick(st, now_ms);
     more |= ctl_steering_files_look(st->files);
+    more |= ctl_steering_restart_tick(st);
     if (more || st->timer_fd < 0)
         return;
     ctl_loop_remove(st->p.loop, st->timer_fd);
@@ -287,5 +288,6 @@ int ctl_steering_fill(struct ctl_steering *st, struct tree_node *root)
            ctl_steering_arp_fill(st, root) | ctl_steering_follow_fill(st, root) |
            ctl_steering_set_fill(st, root) | ctl_steering_reload_fill(st, root) |
            ctl_steering_files_fill(st, root) | ctl_steering_log_fill(st, root) |
-           ctl_steering_trace_fill(st, root) | ctl_steering_reset_fill(st, root);
+           ctl_steering_trace_fill(st, root) | ctl_steering_reset_fill(st, root) |
+           ctl_steering_restart_fill(st, root);
 }

@@ -65,6 +65,9 @@ int ctl_steering_reload(struct ctl_steering *st, struct err *err);
 // interfaces that ports follow, and goes on with reloads of files. Call it every CTL_LOOK_MS.
 void ctl_steering_look(struct ctl_steering *st);
 
+// ctl_steering_restarts: whether ctl/restart was written, so that the loop ends.
+bool ctl_steering_restarts(const struct ctl_steering *st);
+
 // ctl_steering_stop: drains for [control] drain_s, then stops the loop. A second call stops it at
 // once.
 void ctl_steering_stop(struct ctl_steering *st);

@@ -70,6 +70,7 @@ struct ctl_steering {
     uint8_t wanted[TCP_SERVICES_MAX];  // enum tcp_service_state, unless the server drains
     bool empty[TCP_SERVICES_MAX];      // was draining and has no connections left
     struct ctl_steering_drain drain;
+    bool restart;  // the server ends for a restart
     struct ctl_steering_reload reload;
     struct ctl_steering_files *files;
     void (*changed)(void *arg);  // NULL: no callback
@@ -134,6 +135,8 @@ int ctl_steering_reload_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_files_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_log_fill(struct ctl_steering *st, struct tree_node *root);
 int ctl_steering_follow_fill(struct ctl_steering *st, struct tree_node *root);
+int ctl_steering_restart_fill(struct ctl_steering *st, struct tree_node *root);
+bool ctl_steering_restart_tick(struct ctl_steering *st);
 void ctl_steering_follow_look(struct ctl_steering *st);
 void ctl_steering_follow_close(struct ctl_steering *st);
 bool ctl_steering_drain_tick(struct ctl_steering *st, uint64_t now_ms);
