@@ -13,6 +13,7 @@ import time
 C10M, DIR, NAME, SEED = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 RANDOM = random.Random(SEED)
 ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGXCPU}
+RESTART, RESTART_STATUS = signal.SIGUSR2, 75  # as SIGTERM, because nothing is adopted here, but for the status
 CRASHING = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
 NOT_SENT = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT}
 ALL = sorted(set(range(1, signal.SIGRTMIN)) & set(signal.valid_signals()) - NOT_SENT) + [
@@ -107,8 +108,10 @@ class Server:
 
 def wanted(sent):
     """The exit statuses that are right after these signals."""
-    crashes = {-s for s in sent if s in CRASHING}
-    return crashes | {0} if not crashes or ENDING & set(sent) else crashes
+    statuses = {-s for s in sent if s in CRASHING}
+    if RESTART in sent:
+        statuses.add(RESTART_STATUS)
+    return statuses | {0} if not statuses or ENDING & set(sent) else statuses
 
 
 def one(kind, sent, delay_s, gap_s, connected):
@@ -122,7 +125,7 @@ def one(kind, sent, delay_s, gap_s, connected):
     server.send(sent[0])
     time.sleep(gap_s)
     server.send(sent[1])
-    if not (ENDING | CRASHING) & set(sent):
+    if not (ENDING | CRASHING | {RESTART}) & set(sent):
         server.wait(server.serves, "died of a signal that means nothing")
         sent = (*sent, signal.SIGTERM, signal.SIGTERM)
         server.send(signal.SIGTERM)
@@ -188,7 +191,7 @@ def rounds():
         for pair in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGINT), (signal.SIGTERM, signal.SIGQUIT)):
             yield "ring", pair, False, gap
             yield "tap", pair, RANDOM.random() < 0.5, gap
-    for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGHUP, signal.SIGSEGV, signal.SIGRTMIN + 1, signal.SIGIO):
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP, signal.SIGSEGV, signal.SIGRTMIN + 1, signal.SIGIO):
         yield "tap", (number, RANDOM.choice(ALL)), False, 0.001
 
 
