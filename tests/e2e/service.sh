@@ -135,6 +135,38 @@ claim "nobody else has said anything" eval '! grep ^stranger "$EVENTS"'
 left() { [ -z "$(find "$TMP/run" -mindepth 1 ! -path "$TMP/run/dpdk*")" ] && ! grep "$TMP" /proc/mounts; }
 claim "nothing is left" left
 
+# ---- a restart: connections go on
+sed -i 's/^\[control\]$/&\nadopt = auto/' "$TMP/conf"
+begin --watchdog 20
+claim "it starts with adopt" within 120 event '^notify READY=1'
+held() {  # a connection that asks for an answer when there is $TMP/go
+    inside python3 -c 'import os, socket, sys, time
+s = socket.create_connection(("10.99.0.2", 7), timeout=60)
+s.sendall(b"before")
+print(s.recv(6, socket.MSG_WAITALL), flush=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.1)
+s.sendall(b"after")
+print(s.recv(5, socket.MSG_WAITALL), flush=True)' "$TMP/go"
+}
+held >"$TMP/held" 2>&1 &
+HELD=$!
+claim "a connection is open" within 20 grep -q before "$TMP/held"
+kill -s "$(sed -n 's/^RestartKillSignal=SIG//p' "$UNIT")" "$(service_pid)"
+claim "the signal of a restart ends the server with the status of a restart" within 60 event "^end $(sed -n 's/^RestartForceExitStatus=//p' "$UNIT")\$"
+wait "$MANAGER" || true
+begin --watchdog 20
+claim "the next one serves" within 120 event '^notify READY=1'
+claim "... and has adopted the connection" grep -q 'adopted 1 connections, .* not adopted: 0$' "$TMP/log"
+touch "$TMP/go"
+wait $HELD || true
+claim "... which is answered" grep -q after "$TMP/held"
+kill -TERM "$(service_pid)"
+claim "a stop ends it" within 60 event '^end 0$'
+wait "$MANAGER" || true
+claim "... and nothing is left" left
+sed -i '/^adopt = auto$/d' "$TMP/conf"
+
 begin --watchdog 3 --abort
 claim "it starts again" within 120 event '^notify READY=1'
 hang 60000
