@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jumbo frames: with an MTU of 9,000 bytes on both sides, pings, datagrams and TCP fill frames of 9,014 bytes both ways; a peer
-# behind a link of 1,500 bytes is served, whether its router says so or not; and a port that cannot have them says so.
+# behind a router and a link of 1,500 bytes (IPv6: 1,400) is served, whether the router says so, says so and a filter drops that, or
+# does not know; and a port that cannot have them says so.
 . "$(dirname "$0")/lib.sh"
 FAR=$NS-far
 cleanup_first() { ip netns del "$FAR" 2>/dev/null || true; }
@@ -94,8 +95,8 @@ all() { # NAME WORKERS: of the server that $TMP/conf describes
 }
 
 behind() { ip netns exec "$FAR" "$@"; }
-# far_link MTU: a host that announces an MSS of 8,960 bytes behind a link of 1,500, and this MTU at the router's end: with 1,500 the
-# router sends ICMP errors, with 9,000 the far end drops what is longer.
+# far_link MTU [MTU6]: a host that announces an MSS of 8,960 bytes behind a link of 1,500, and this MTU at the router's end, over IPv6
+# MTU6 at both ends: with 1,500 the router sends ICMP errors, with 9,000 the far end drops what is longer.
 far_link() {
     inside ip link del vc 2>/dev/null || true
     ip netns del "$FAR" 2>/dev/null || true
@@ -109,9 +110,26 @@ far_link() {
     behind ip addr add 10.98.0.2/24 dev vd
     behind ip addr add fd98::2/64 dev vd nodad
     behind ip link set vd up
+    [ -z "${2:-}" ] || {
+        inside sysctl -qw "net.ipv6.conf.vc.mtu=$2"
+        behind sysctl -qw "net.ipv6.conf.vd.mtu=$2"
+    }
     behind ip route add default via 10.98.0.1 advmss 8960
     behind ip -6 route add default via fd98::1 advmss 8940
 }
+# errors_dropped: the router's ICMP errors about the MTU do not leave it.
+errors_dropped() {
+    inside nft -f - <<'NFT'
+table inet quiet {
+    chain out {
+        type filter hook output priority 0; policy accept;
+        icmp type destination-unreachable counter drop
+        icmpv6 type packet-too-big counter drop
+    }
+}
+NFT
+}
+dropped_errors() { inside nft list table inet quiet >"$TMP/nft" && cat "$TMP/nft" && [ "$(grep -c 'counter packets [1-9]' "$TMP/nft")" = 2 ]; }
 far_download() { [ "$(behind curl -sf -m 60 "http://$1/ten" | sha256sum)" = "$SUM" ]; }
 far_upload() {
     behind python3 - "$1" "$TMP/site/ten" <<'PY'
@@ -122,15 +140,14 @@ s.shutdown(socket.SHUT_WR)
 assert s.recv(1) == b""
 PY
 }
-# far WHAT LEAST MOST: a download leaves in frames of so many bytes on average.
+# far WHAT LEAST MOST LEAST6 MOST6: a download leaves in frames of so many bytes on average.
 far() {
-    local to
-    for to in 10.99.0.2 '[fd99::2]'; do
-        claim "$1: 10 MB to $to" average_of "$2" "$3" far_download "$to"
-    done
+    claim "$1: 10 MB over IPv4" average_of "$2" "$3" far_download 10.99.0.2
+    claim "... over IPv6" average_of "$4" "$5" far_download '[fd99::2]'
     claim "... and 10 MB from it" far_upload 10.99.0.2
     claim "... over IPv6" far_upload fd99::2
 }
+all_of() { counter "$1" | awk '{ s += $1 } END { print s + 0 }'; }
 average_of() { # LEAST MOST COMMAND...
     local least=$1 most=$2 packets bytes
     packets=$(port tx_packets) bytes=$(port tx_bytes)
@@ -145,12 +162,20 @@ average_of() { # LEAST MOST COMMAND...
 veth
 conf 3 "driver = af_packet" "device = va"
 all af_packet 3
-far_link 1500
-far "behind a link of 1,500 bytes" 1300 1700
+far_link 1500 1400
+far "behind a router and a link of 1,500 bytes, 1,400 over IPv6" 1400 1530 1300 1430
+claim "... by the router's ICMP errors" eval '[ "$(all_of icmp_mss_lowered)" -ge 2 ] && [ "$(all_of mtu_probe_failed)" = 0 ]'
+claim "the router's ICMP errors are dropped" errors_dropped
+LOWERED=$(all_of icmp_mss_lowered)
+far "behind it without them" 900 1450 1000 1400
+claim "... which was found out" eval '[ "$(all_of mtu_probe_failed)" -ge 2 ] && [ "$(all_of icmp_mss_lowered)" = "$LOWERED" ]'
+claim "... and the filter dropped some of both families" dropped_errors
+inside nft delete table inet quiet
+FOUND=$(all_of mtu_probe_failed)
 far_link 9000
 claim "the router forgets the host of before" inside ip neigh flush all
-far "behind a link that drops what is longer without a word" 900 1450
-claim "... which was found out" eval '[ "$(counter mtu_probe_failed | awk "{ s += \$1 } END { print s }")" -ge 2 ]'
+far "behind a link that drops what is longer without a word" 900 1450 1000 1400
+claim "... which was found out" eval '[ "$(all_of mtu_probe_failed)" -ge $((FOUND + 2)) ]'
 claim "... the server stops" stop_server
 veth
 conf 1 "driver = af_packet" "device = va"
