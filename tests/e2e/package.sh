@@ -4,13 +4,13 @@
 # what an operator has changed, and after a purge nothing is left.
 [ -n "${C10M_UNSHARED:-}" ] || exec env C10M_UNSHARED=1 unshare -m --propagation private "$0" "$@"
 . "$(dirname "$0")/lib.sh"
-SOURCE=$(realpath "$HERE/../..")
-COPY=$TMP/source
+. "$HERE/packages.bash"
 ROOT=$TMP/root
 MANAGER=
 chmod 711 "$TMP"
 skip() { echo "skipped: $1"; exit 77; }
-for tool in dpkg-buildpackage dh lintian systemd-sysusers systemd-analyze; do
+! no_package_tools >"$TMP/out" || skip "$(cat "$TMP/out")"
+for tool in lintian systemd-sysusers systemd-analyze; do
     command -v $tool >/dev/null || skip "no $tool (scripts/packages.test)"
 done
 /usr/bin/python3 -c 'import seccomp' 2>/dev/null || skip "no python3-seccomp"
@@ -25,29 +25,18 @@ mount -t tmpfs tmpfs "$ROOT/tmp"
 there() { nsenter --net=/run/netns/"$NS" chroot "$ROOT" "$@"; }
 
 # ---- build
-copied() { mkdir "$COPY" && git -C "$SOURCE" ls-files -z | (cd "$SOURCE" && tar --null -T - -cf -) | tar -xf - -C "$COPY"; }
-build() {  # build OPTION...; a compiler cache and no LTO: the packages are the same, the program is slower
-    (cd "$COPY" && env PATH="/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" DEB_BUILD_OPTIONS="nolto parallel=$(nproc)" \
-        dpkg-buildpackage -us -uc -b "$@" >"$TMP/build.log" 2>&1) || { tail -n 15 "$TMP/build.log"; return 1; }
-}
-claim "the source is copied" copied
-claim "one command builds the packages" build
+claim "one command builds the packages" first_packages
 [ "$FAILED" = 0 ] || finish
 V1=$(dpkg-parsechangelog -l "$COPY/debian/changelog" -S Version)
 no_errors() {
-    lintian --allow-root --fail-on none "$TMP/c10m_$V1"_*.changes >"$TMP/lintian" 2>&1
+    lintian --allow-root --fail-on none "$TMP/v1/c10m_$V1"_*.changes >"$TMP/lintian" 2>&1
     cat "$TMP/lintian"
     ! grep -q '^E:' "$TMP/lintian"
 }
 claim "lintian finds no error" no_errors
-mkdir "$TMP/v1" && mv "$TMP"/*.deb "$TMP/v1"
-# A later version: one example has changed, and nothing has to be compiled.
-later() {
-    sed -i "1,/^ --/s/($V1)/($V1+1)/" "$COPY/debian/changelog" && sed -i '$a# of the later version' "$COPY/config/default.conf" "$COPY/config/quickstart.conf" && build -nc &&
-        mkdir "$TMP/v2" && mv "$TMP"/*.deb "$TMP/v2"
-}
-claim "a later version is built" later
+claim "a later version is built" later_packages
 [ "$FAILED" = 0 ] || finish
+keep_packages
 
 # ---- install
 there dpkg -P c10m libc10m-dev >/dev/null 2>&1 || true

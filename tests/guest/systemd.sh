@@ -2,11 +2,8 @@
 # systemd.sh C10M FOLDER: what `meson install` puts on a machine, on a Debian 12 that systemd has booted: the doctor prepares it, and
 # the service serves as the user c10m, over a TAP interface and after a reboot also over a NIC of vfio. systemd itself reloads it,
 # watches it, starts it again after a kill and a hang, and stops it.
-GUEST_MORE_MODULES="virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci virtio_blk"
-. "$(dirname "$0")/lib.sh"
-[ -e "$IMAGE/system.tar" ] || { echo "SKIPPED: no system.tar in $IMAGE: scripts/nicbox --install $IMAGE"; exit 77; }
-command -v mke2fs >/dev/null || { echo "SKIPPED: no mke2fs"; exit 77; }
-SYSTEM=$TMP/system
+. "$(dirname "$0")/system.bash"
+AT=10.99.9.2
 
 # ---- the disk
 # service_conf: /srv/site over a TAP interface; $PORTS of other sections.
@@ -33,27 +30,6 @@ access_log = /var/log/c10m/web.log
 $(printf '%s\n' "$@")
 CONF
 }
-modules() {
-    local from to
-    from=$(echo "$IMAGE"/root/lib/modules/*)
-    to=$SYSTEM/lib/modules/${from##*/}
-    mkdir -p "$to/kernel" && cp "$from"/modules.{builtin,builtin.modinfo,order} "$to" || return 1
-    (cd "$from" && find . -regex '.*/\(tun\|fuse\|autofs4\|vfio[a-z0-9_-]*\|irqbypass\|uio[a-z_]*\).ko' -exec cp --parents -t "$to" {} +) &&
-        depmod -b "$SYSTEM" "${from##*/}"
-}
-agent_unit() {
-    install "$GUEST_SCRIPTS/agent" "$SYSTEM/usr/local/sbin/guest-agent"
-    cat >"$SYSTEM/etc/systemd/system/guest-agent.service" <<'UNIT'
-[Unit]
-Description=Runs what the test says
-After=basic.target
-[Service]
-ExecStart=/usr/local/sbin/guest-agent
-[Install]
-WantedBy=multi-user.target
-UNIT
-    systemctl --root="$SYSTEM" --quiet enable guest-agent.service
-}
 # The application that hangs is a server of its own, as that of a user of libc10m: its instance has a drop-in.
 planted_unit() {
     local d=$SYSTEM/etc/systemd/system/c10m@stall.service.d
@@ -61,41 +37,24 @@ planted_unit() {
     printf '[Service]\nExecStart=\nExecStart=/usr/local/bin/planted serve -c %s/%%i.conf\nExecStartPre=\nWatchdogSec=6\n' "$ETC" >"$d/own.conf"
 }
 disk() {
-    mkdir "$SYSTEM" && tar -C "$SYSTEM" -xf "$IMAGE/system.tar" || return 1
+    system_files || return 1
     build_planted planted_stall.c && cp -r "$TMP/dest/." "$SYSTEM" && install "$TMP/planted" "$SYSTEM/usr/local/bin/" || return 1
     UNIT=$(find "$TMP/dest" -name c10m@.service)
     ETC=$(sed -n 's,^ExecStart=.* -c \(.*\)/%i\.conf,\1,p' "$UNIT")
-    modules && agent_unit && planted_unit || return 1
-    systemctl --root="$SYSTEM" --quiet mask serial-getty@ttyS0.service getty@tty1.service apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer fstrim.timer
-    echo /dev/vda / ext4 defaults 0 0 >"$SYSTEM/etc/fstab"
-    echo guest >"$SYSTEM/etc/hostname"
-    : >"$SYSTEM/etc/machine-id"
-    mkdir -p "$SYSTEM/srv/site" "$SYSTEM/var/log/journal" && echo '<h1>hello</h1>' >"$SYSTEM/srv/site/index.html" || return 1
+    planted_unit || return 1
     service_conf >"$SYSTEM$ETC/web.conf"
     service_conf '[service planted]' 'app = planted' 'port = 77' >"$SYSTEM$ETC/stall.conf"
-    mke2fs -q -t ext4 -E lazy_itable_init=1,root_owner=0:0 -d "$SYSTEM" "$TMP/disk" 1500M && rm -rf "$SYSTEM"
+    system_disk
 }
 claim "a disk with systemd, and what is installed for the service, is made" disk
 finish || exit 1
 
 # ---- the machine
-boots() {
-    VM_PAGES=0 VM_BOOT="guest.disk systemd.show_status=0" boot igb 1 -drive "file=$TMP/disk,if=none,id=disk,format=raw,cache=unsafe" -device virtio-blk-pci,drive=disk
-}
-guest_says() { says "$1" "$2" guest "$3"; }
-property() { guest "systemctl show -P $2 c10m@$1"; }
-is() { local got; got=$(property "$1" "$2"); [ "$got" = "$3" ] || { echo "$2=$got"; guest "systemctl status --no-pager -l c10m@$1; journalctl -u c10m@$1 -n 20 --no-pager"; return 1; }; }
-active() { is "$1" ActiveState active; }
-page() {
-    guest 'timeout 20 bash -c "exec 3<>/dev/tcp/10.99.9.2/80; printf \"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n\" >&3; cat <&3"' >"$TMP/page" 2>&1
-    grep '<h1>hello' "$TMP/page" || { cat "$TMP/page"; return 1; }
-}
-starts() { guest "systemctl start c10m@$1" && active "$1" || { guest "journalctl -u c10m@$1 -n 12 --no-pager -o cat; grep Huge /proc/meminfo"; return 1; }; }
 journal() { guest "journalctl -u c10m@web --no-pager -o cat $*"; }
 edit() { guest "sed -i 's,$1,$2,' $ETC/web.conf"; }
-claim "a Debian 12 boots with systemd" boots
+claim "a Debian 12 boots with systemd" boots 1
 finish || exit 1
-claim "... without a unit that failed" eval '[ -z "$(guest "systemctl --failed --plain --no-legend" | tee /dev/stderr)" ]'
+claim "... without a unit that failed" no_failed_unit
 claim "sysusers made the user, tmpfiles its directories" eval '[ "$(guest "stat -c %U:%a /run/c10m /var/log/c10m" | tr "\n" " ")" = "c10m:755 c10m:750 " ]'
 claim "no hugepage is reserved" guest 'grep -q "HugePages_Total: *0$" /proc/meminfo'
 fails_without() {
@@ -152,12 +111,6 @@ claim "one that is stopped for longer than the watchdog allows is ended, and sta
 claim "... by the watchdog" eval 'guest "journalctl -u c10m@web --no-pager" | grep -i "watchdog timeout"'
 
 # ---- stop
-nothing_left() {
-    guest '! grep -E "/run/c10m|c10m.*hugetlbfs|hugetlbfs.*c10m" /proc/mounts && ! ip link show c10m0 2>/dev/null && [ -z "$(ls -A /run/c10m | grep -vx dpdk)" ] && ! pgrep -l c10m &&
-        [ "$(awk "/HugePages_Free/ { print \$2 }" /proc/meminfo)" = "$(awk "/HugePages_Total/ { print \$2 }" /proc/meminfo)" ] && ! ls /dev/hugepages/*c10m* 2>/dev/null && ! ls -d /run/dpdk/*/config 2>/dev/null' && return
-    guest 'grep -E "c10m|hugetlbfs" /proc/mounts; grep Huge /proc/meminfo; ls -la /run/c10m /run/dpdk /dev/hugepages; ps ax | grep c10m'
-    return 1
-}
 claim "the service stops" guest 'systemctl stop c10m@web'
 claim "... in order" is web Result success
 claim "... and leaves no mount, hugepage, interface or file" nothing_left
@@ -183,7 +136,7 @@ CONF"
 claim "the service and the doctor are enabled" guest 'systemctl enable c10m-doctor@web c10m@web'
 reboots() {
     guest 'systemctl reboot --no-block'
-    within 120 eval '! kill -0 $VM 2>/dev/null' && wait "$VM" && VM= && boots
+    within 120 eval '! kill -0 $VM 2>/dev/null' && wait "$VM" && VM= && boots 1
 }
 claim "the machine reboots, with a NIC in the configuration" reboots
 claim "the service is active again by itself" within 240 active web

@@ -1,0 +1,41 @@
+# packages.bash: sourced after lib.sh: the Debian packages of this source, and those of a later version, as $TMP/v1 and $TMP/v2.
+SOURCE=$(realpath "$HERE/../..")
+COPY=$TMP/source
+
+# no_package_tools: says what is missing, if anything.
+no_package_tools() {
+    local tool
+    for tool in dpkg-buildpackage dh; do
+        command -v $tool >/dev/null || { echo "no $tool (scripts/packages.test)"; return 0; }
+    done
+    return 1
+}
+source_copied() { mkdir "$COPY" && git -C "$SOURCE" ls-files -z | (cd "$SOURCE" && tar --null -T - -cf -) | tar -xf - -C "$COPY"; }
+build_packages() {  # build_packages OPTION...; a compiler cache and no LTO: the packages are the same, the program is slower
+    (cd "$COPY" && env PATH="/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" DEB_BUILD_OPTIONS="nolto parallel=$(nproc)" \
+        dpkg-buildpackage -us -uc -b "$@" >"$TMP/build.log" 2>&1) || { tail -n 15 "$TMP/build.log"; return 1; }
+}
+# set_aside FOLDER: what was built, and what lintian reads.
+set_aside() { mkdir "$TMP/$1" && mv "$TMP"/*.deb "$TMP"/*.changes "$TMP"/*.buildinfo "$TMP/$1"; }
+first_packages() { source_copied && build_packages && set_aside v1; }
+# A later version: two examples have changed, and nothing has to be compiled.
+later_packages() {
+    local version
+    version=$(dpkg-parsechangelog -l "$COPY/debian/changelog" -S Version)
+    sed -i "1,/^ --/s/($version)/($version+1)/" "$COPY/debian/changelog" && sed -i '$a# of the later version' "$COPY/config/default.conf" "$COPY/config/quickstart.conf" &&
+        build_packages -nc && set_aside v2
+}
+
+# packages_kept: where the build directory keeps them, by what they are made of: everything but the tests.
+packages_kept() { echo "$(dirname "$C10M")/../packages/$(git -C "$SOURCE" ls-files -z -- . ':!tests' | (cd "$SOURCE" && xargs -0 sha256sum) | sha256sum | cut -c 1-16)"; }
+keep_packages() {
+    local kept
+    kept=$(packages_kept)
+    rm -rf "${kept%/*}" && mkdir -p "$kept" && cp -r "$TMP/v1" "$TMP/v2" "$kept"
+}
+# debian_packages: for a test of what is done with them: those that another test has left, or made anew.
+debian_packages() {
+    local kept
+    kept=$(packages_kept)
+    cp -r "$kept/v1" "$kept/v2" "$TMP" 2>/dev/null || { first_packages && later_packages && keep_packages; }
+}
