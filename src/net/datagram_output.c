@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // UDP (RFC 768) and the ICMP errors that we send: for ports without a service, and for protocols
 // that are not supported.
+#include <errno.h>
+
 #include "net/priv6.h"
+#include "wire/datagram.h"
 
 // udp_find: the served port that a datagram to `port` of local_ix is for, or NULL.
 static const struct net_udp_port *udp_find(const struct net *net, uint16_t port, uint16_t local_ix)
@@ -144,8 +147,21 @@ enum drop_reason udp_input(struct net *net, struct clock_now now, const struct p
     return ended;
 }
 
-enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
-                           struct net_rx *rx)
+// served_error: handles an ICMP error about an answer of a service, which does not learn of it.
+static enum drop_reason served_error(struct net *net, struct clock_now now, const struct udp_in *e)
+{
+    bool hard;
+    const int error =
+        (ip_is_v4(&e->src) ? wire_icmp4_errno : wire_icmp6_errno)(e->type, e->code, &hard);
+    if (error != EMSGSIZE || !net_serves(net, e->dst_port, net->local_ix_first + e->local))
+        return DROP_icmp_no_owner;
+    udp_path_lower(net->open, &e->src, e->mtu, now.us / 1000);
+    net->stats->c.delivered++;
+    return DROP_NONE;
+}
+
+enum drop_reason udp_error(struct net *net, struct clock_now now, const struct udp_in *e,
+                           const struct ip_addr *ours, struct net_rx *rx)
 {
     const bool echo = e->kind == UDP_ECHO_REPLY;
     const enum drop_reason no_type = ip_is_v4(ours) ? DROP_icmp_type : DROP_icmp6_type;
@@ -156,7 +172,7 @@ enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct
         echo ? udp_table_find_echo(net->open, ours, e->dst_port, device)
              : udp_table_find(net->open, ours, e->dst_port, &e->src, e->src_port, device);
     if (ix == UDP_NONE)
-        return echo ? no_type : DROP_icmp_no_owner;
+        return echo ? no_type : served_error(net, now, e);
     struct udp_in *u = &rx->udp[rx->n_udp++];
     *u = *e;
     u->service = net->open->open[ix].service;
@@ -210,6 +226,12 @@ uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p)
     return pkt_data(p) + (ip_is_v4(&u->src) ? UDP4_DATA_OFF : UDP6_DATA_OFF);
 }
 
+// whole_max: bytes of the longest IP packet to `to` that is not cut.
+static uint32_t whole_max(const struct net *net, struct clock_now now, const struct ip_addr *to)
+{
+    return net->reasm != NULL ? net_mtu(net, now, to) : net->ip_bytes_max;
+}
+
 bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
                   const struct pkt *asked, struct pkt *p, uint32_t n, struct net_tx *tx)
 {
@@ -221,7 +243,7 @@ bool net_udp_send(struct net *net, struct clock_now now, const struct udp_in *u,
         len = wire_build_udp6(pkt_data(p), &net->v6->from[u->local - net->n_locals],
                               net_sender_mac(asked), &u->src, u->dst_port, u->src_port, n);
     }
-    if (unlikely(len > (uint32_t)net->ip_bytes_max + ETH_BYTES)) {
+    if (unlikely(len > whole_max(net, now, &u->src) + ETH_BYTES)) {
         const bool sent = fragment_send(net, now, pkt_data(p), len, tx);
         pkt_free(p);
         return sent;

@@ -132,8 +132,8 @@ static struct outcome input_echo(struct net *net, struct clock_now now, struct p
 }
 
 // udp_error4: handles an ICMP error about a datagram from local address ix.
-static enum drop_reason udp_error4(struct net *net, const struct wire_icmp *m, int ix,
-                                   uint32_t pkt_ix, struct net_rx *rx)
+static enum drop_reason udp_error4(struct net *net, struct clock_now now, const struct wire_icmp *m,
+                                   int ix, uint32_t pkt_ix, struct net_rx *rx)
 {
     const bool sized = m->type == ICMP_UNREACHABLE && m->code == ICMP_CODE_FRAG_NEEDED;
     const struct ip_addr ours = ip_from_v4(raw32(m->src_raw));
@@ -148,11 +148,12 @@ static enum drop_reason udp_error4(struct net *net, const struct wire_icmp *m, i
                              .type = m->type,
                              .code = m->code,
                              .mtu = sized ? m->mtu : 0};
-    return udp_error(net, &e, &ours, rx);
+    return udp_error(net, now, &e, &ours, rx);
 }
 
-static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp *m,
-                                         uint32_t pkt_ix, struct net_rx *rx)
+static enum drop_reason input_icmp_error(struct net *net, struct clock_now now,
+                                         const struct wire_icmp *m, uint32_t pkt_ix,
+                                         struct net_rx *rx)
 {
     int ix = net_local_index(net, m->src_raw);
     bool hard;
@@ -160,7 +161,7 @@ static enum drop_reason input_icmp_error(struct net *net, const struct wire_icmp
     if (error == 0)  // it means nothing to a sender
         return DROP_icmp_type;
     if ((m->has_udp || m->has_echo) && ix >= 0)
-        return udp_error4(net, m, ix, pkt_ix, rx);
+        return udp_error4(net, now, m, ix, pkt_ix, rx);
     if (!m->has_tcp || ix < 0)
         return DROP_icmp_type;
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
@@ -198,7 +199,7 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
                                          &dst, ix, pkt_ix, rx);
         return (struct outcome){.reason = wanted ? DROP_NONE : DROP_icmp_type};
     }
-    return (struct outcome){.reason = input_icmp_error(net, &m, pkt_ix, rx)};
+    return (struct outcome){.reason = input_icmp_error(net, now, &m, pkt_ix, rx)};
 }
 
 // in_group: whether this host is a member: of the all-systems group (RFC 1112 4), or of a group

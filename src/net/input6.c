@@ -167,8 +167,9 @@ static uint16_t mtu_of(const struct wire_icmp6 *m)
 }
 
 // udp_error6: handles an ICMPv6 error about a datagram from local address ix.
-static enum drop_reason udp_error6(struct net *net, const struct wire_icmp6 *m, int ix,
-                                   uint32_t pkt_ix, struct net_rx *rx)
+static enum drop_reason udp_error6(struct net *net, struct clock_now now,
+                                   const struct wire_icmp6 *m, int ix, uint32_t pkt_ix,
+                                   struct net_rx *rx)
 {
     const struct udp_in e = {.src = m->dst,
                              .src_port = m->has_echo ? 0 : m->dst_port,
@@ -181,11 +182,11 @@ static enum drop_reason udp_error6(struct net *net, const struct wire_icmp6 *m, 
                              .type = m->type,
                              .code = m->code,
                              .mtu = mtu_of(m)};
-    return udp_error(net, &e, &m->src, rx);
+    return udp_error(net, now, &e, &m->src, rx);
 }
 
-static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m, uint32_t pkt_ix,
-                                    struct net_rx *rx)
+static enum drop_reason input_error(struct net *net, struct clock_now now,
+                                    const struct wire_icmp6 *m, uint32_t pkt_ix, struct net_rx *rx)
 {
     const int ix = net6_own(net->v6, &m->src);
     count_error(&net->stats->c, m->type);
@@ -195,7 +196,7 @@ static enum drop_reason input_error(struct net *net, const struct wire_icmp6 *m,
     if (m->type == ICMP6_TOO_BIG && m->mtu < IP6_MTU_MIN)
         return DROP_icmp6_mtu;
     if (m->has_udp || m->has_echo)
-        return udp_error6(net, m, ix, pkt_ix, rx);
+        return udp_error6(net, now, m, ix, pkt_ix, rx);
     struct icmp_event *e = &rx->icmp[rx->n_icmp++];
     bool hard;
     *e = (struct icmp_event){.seq = m->seq,
@@ -253,7 +254,7 @@ static struct outcome input_icmp(struct net *net, struct clock_now now, struct p
         net->stats->c.rx_udp6++;
         return (struct outcome){.reason = DROP_NONE};
     }
-    return (struct outcome){.reason = m.type < ICMP6_ECHO ? input_error(net, &m, pkt_ix, rx)
+    return (struct outcome){.reason = m.type < ICMP6_ECHO ? input_error(net, now, &m, pkt_ix, rx)
                                                           : DROP_icmp6_type};
 }
 

@@ -325,9 +325,10 @@ static inline bool udp_is_secret(const struct udp_in *u)
 // udp_error: adds an ICMP error about the datagram e to rx, if its port is open. e has src,
 // src_port, dst_port, local, data_off, data_len, type, code, mtu; for an echo request kind is
 // UDP_ECHO_REPLY and dst_port the identifier. `ours`: the source address of the quoted packet.
-// DROP_NONE, or why it was not added.
-enum drop_reason udp_error(struct net *net, const struct udp_in *e, const struct ip_addr *ours,
-                           struct net_rx *rx);
+// If the port is that of a service, only the path MTU that the error reports is stored. DROP_NONE,
+// or why nothing was done.
+enum drop_reason udp_error(struct net *net, struct clock_now now, const struct udp_in *e,
+                           const struct ip_addr *ours, struct net_rx *rx);
 
 // net6_send: net_send() for an IPv6 destination. net6_way: net_egress() for an IPv6 destination.
 int net6_send(struct net *net, struct clock_now now, const struct net_datagram *d,

@@ -69,12 +69,21 @@ static uint64_t handoff_bytes(const struct server_params *p)
     return bytes;
 }
 
-uint64_t server_udp_footprint(const struct server_params *p)
+// uses_datagrams: an application opens ports, or a service has some, whose paths are stored.
+static bool uses_datagrams(const struct server_params *p)
 {
     for (unsigned i = 0; i < p->n_services; i++)
         if (p->services[i].app->packet != NULL)
-            return ALIGN_UP(sizeof(struct udp_table), CACHE_LINE);
-    return 0;
+            return true;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        if (p->ports[i].net.n_udp != 0)
+            return true;
+    return false;
+}
+
+uint64_t server_udp_footprint(const struct server_params *p)
+{
+    return uses_datagrams(p) ? ALIGN_UP(sizeof(struct udp_table), CACHE_LINE) : 0;
 }
 
 static bool limits_sources(const struct server_params *p)

@@ -65,8 +65,8 @@ uint32_t server_part(const struct server_params *p, uint32_t limit, unsigned w);
 // server_time_wait6: TIME-WAIT records over IPv6 of one worker.
 uint32_t server_time_wait6(const struct server_params *p);
 
-// server_udp_footprint: bytes of one worker's table of open UDP ports, 0: no application of p wants
-// one.
+// server_udp_footprint: bytes of one worker's table of open UDP ports and of path MTUs. 0: no
+// application of p opens ports, and no service has one.
 uint64_t server_udp_footprint(const struct server_params *p);
 
 // server_within: -1 and *err (NULL: nobody wants it): more records than a worker's tables can have,

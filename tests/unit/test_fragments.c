@@ -197,6 +197,81 @@ static void datagrams_of_any_length_go_and_come_back_in_any_order(void **state)
     }
 }
 
+// ask: a question of len bytes gets its answer, which comes back whole. Returns in how many parts
+// it left, each an IP packet of at most ip_max bytes; quoted has the begin of the first.
+static uint32_t ask(struct rng *rng, bool v6, uint32_t len, uint32_t ip_max, uint8_t quoted[100])
+{
+    const struct net_datagram d = {.from = address(0, v6),
+                                   .to = address(1, v6),
+                                   .from_port = ASK,
+                                   .to_port = SERVED,
+                                   .data = data,
+                                   .len = len};
+    assert_int_equal(net_send(hosts[0].net, now, &d, &hosts[0].tx), 0);
+    assert_true(cross(0, rng, len, true));
+    const uint32_t n = hosts[1].tx.n;
+    for (uint32_t i = 0; i < n; i++)
+        assert_true(pkt_len(hosts[1].tx_pkts[i]) <= ip_max + ETH_BYTES);
+    memcpy(quoted, pkt_data(hosts[1].tx_pkts[0]), 100);
+    assert_true(cross(1, rng, len, false));
+    return n;
+}
+
+// too_big: a router tells host 1 that its packet is longer than `mtu`. Returns what host 1 drops.
+static uint64_t too_big(bool v6, const uint8_t quoted[100], uint32_t mtu)
+{
+    uint8_t f[200];
+    const uint64_t to = wire_mac_word(&macs[1]);
+    const struct ip_addr us = address(1, v6), router = address(0, v6);
+    const uint64_t before = hosts[1].stats.drops[DROP_icmp_no_owner];
+    uint32_t len;
+    if (v6) {
+        struct wire_from6 from;
+        wire_from6_init(&from, &macs[0], &router);
+        len = wire_build_error6(f, &from, to, &us, ICMP6_TOO_BIG, 0, mtu, quoted + ETH_BYTES,
+                                100 - ETH_BYTES);
+    } else {
+        struct wire_from from;
+        wire_from_init(&from, &macs[0], ip_to_v4(&router));
+        len = wire_build_unreachable(f, &from, to, load_raw32(us.b + IP_V4_AT),
+                                     ICMP_CODE_FRAG_NEEDED, quoted + ETH_BYTES, 100 - ETH_BYTES);
+        store_be32(f + TCP4_OFF + 4, mtu);
+        store_be16(f + TCP4_OFF + 2, 0);
+        store_raw16(f + TCP4_OFF + 2,
+                    (uint16_t)~cksum_fold(cksum_add(0, f + TCP4_OFF, len - TCP4_OFF)));
+    }
+    const uint64_t delivered = hosts[1].stats.c.delivered;
+    struct pkt *p = give_frame(&hosts[1], f, len);
+    assert_int_equal(rx.n_udp, 0);
+    pkt_free(p);
+    const uint64_t dropped = hosts[1].stats.drops[DROP_icmp_no_owner] - before;
+    assert_int_equal(hosts[1].stats.c.delivered - delivered, dropped == 0);
+    return dropped;
+}
+
+// The application of a service hears of no ICMP error; its answers have to fit in the path.
+static void answers_of_a_service_fit_in_the_path_that_a_router_reports(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    uint8_t quoted[100];
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        const uint32_t mtu = v6 ? 1300 : 1000, port_at = v6 ? 54 : 34;
+        assert_int_equal(ask(&rng, v6, 1400, 1500, quoted), 1);
+        quoted[port_at + 1]++;  // from a port that has no service
+        assert_int_equal(too_big(v6, quoted, mtu), 1);
+        quoted[port_at + 1]--;
+        assert_int_equal(ask(&rng, v6, 1400, 1500, quoted), 1);
+        assert_int_equal(too_big(v6, quoted, mtu), 0);
+        const uint32_t most = mtu - (v6 ? 48 : 28);
+        assert_int_equal(ask(&rng, v6, 1400, mtu, quoted), 2);
+        assert_int_equal(ask(&rng, v6, most, mtu, quoted), 1);
+        assert_int_equal(ask(&rng, v6, most + 1, mtu, quoted), 2);
+        assert_int_equal(ask(&rng, v6, 3000, mtu, quoted), v6 ? 3 : 4);
+        now = clock_at_us(now.us + UDP_PATH_MS * UINT64_C(1000));
+        assert_int_equal(ask(&rng, v6, 1400, 1500, quoted), 1);
+    }
+}
+
 // The answer is begun in room for one as long as the question, which is nothing to send from.
 static void a_short_answer_to_a_long_question_is_a_packet_of_the_pool(void **state)
 {
@@ -681,6 +756,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(datagrams_of_any_length_go_and_come_back_in_any_order),
         T(a_short_answer_to_a_long_question_is_a_packet_of_the_pool),
+        T(answers_of_a_service_fit_in_the_path_that_a_router_reports),
         T(a_datagram_that_must_not_be_cut_or_is_too_long_is_refused),
         T(a_datagram_leaves_whole_or_not_at_all),
         T(parts_wait_for_their_neighbor_together),
