@@ -331,12 +331,13 @@ static bool take(struct record *r, const uint8_t **data, size_t *n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static uint8_t mem[NET_BYTES] CACHE_ALIGNED;
-    static struct udp_table open;  // net only looks
+    static struct udp_table open;  // net stores only paths
     static struct pkt_pool *pool;
     if (pool == NULL) {
         pool = pool_make();
         open_ports(&open);
     }
+    udp_paths_forget(&open);
     struct world w = {.open = &open, .pool = pool};
     world_start(&w, mem, n >= 3 && data[2] & 0x40);
     for (struct record r; take(&r, &data, &n);) {
