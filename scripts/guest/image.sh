@@ -62,7 +62,7 @@ guest_packages() {
 GUEST_SYSTEM_PACKAGES="systemd systemd-sysv udev dbus kmod logrotate iproute2 procps libgcc-s1 libcap2 libdw1 libfuse3-3 libjansson4
     libmicrohttpd12 libmnl0 libncurses6 libnuma1 libpcap0.8 libseccomp2 zlib1g
     $(sed -n '/^Package: c10m$/,/^Package: libc10m-dev$/ { /^Recommends:/d; s/^.*[ :]\(fuse3\|librte-[a-z0-9-]*\),.*/\1/p }' \
-    "$GUEST_SCRIPTS/../../debian/control" | tr '\n' ' ') librte-bpf23 librte-hash23 librte-telemetry23 librte-timer23"
+    "$GUEST_SCRIPTS/../../debian/control" | tr '\n' ' ') librte-bpf23 librte-gro23 librte-hash23 librte-telemetry23 librte-timer23"
 
 # guest_system FOLDER: FOLDER/system.tar, a small Debian 12 with systemd. What is there is used again.
 guest_system() {
