@@ -401,6 +401,14 @@ void adoption_complete(struct server *s)
     shared_u32_store_release(&s->adoption->complete, 1);  // after all that was prepared
 }
 
+bool server_adoption(const struct server *s, struct server_adoption *out)
+{
+    if (s->adoption == NULL)
+        return false;
+    *out = (struct server_adoption){s->adoption->starts, s->silent_us, s->adopted};
+    return true;
+}
+
 void adoption_end(struct server *s)
 {
     if (s->arena != NULL && !s->keeps && (!arena_is_kept(s->arena) || s->adoption_done))

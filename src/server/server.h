@@ -11,6 +11,7 @@
 #include "mem/ledger.h"
 #include "pkt/port.h"
 #include "tables/driver_table.h"
+#include "tcp/tcp_adopt.h"
 #include "worker/worker.h"
 
 enum {
@@ -128,6 +129,16 @@ int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *
 // next one adopts them (adoption.h). Those of applications that cannot go on are reset. False:
 // nothing is kept: [control] adopt is never, or there are no hugepages.
 bool server_keep(struct server *s);
+
+// server_adoption: the start of a server whose connections outlive it: how many processes have had
+// them, for how long there was no worker, and what was adopted and refused. False: [control] adopt
+// is never.
+struct server_adoption {
+    uint32_t starts;
+    uint64_t silent_us;
+    struct tcp_adopted of;
+};
+bool server_adoption(const struct server *s, struct server_adoption *out);
 
 // server_stop_workers: stops the workers (open connections are reset, but for server_keep()); for
 // those who hold a far end of a port and close it before the server. server_stop does it too.

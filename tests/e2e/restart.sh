@@ -57,6 +57,12 @@ all_restarts() { local i; for ((i = 0; i < RESTARTS; i++)); do once "$i" || { ec
 claim "$RESTARTS times it is restarted, and the next one adopts every connection" all_restarts
 claim "a connection of an application that does not go on was reset" within 20 grep -qx reset "$TMP/idle"
 claim "every received packet is accounted for" balance_is_zero
+in_tree() {
+    grep -qx "connections $CONNECTIONS" "$TREE/control/adoption" && grep -qx "starts $((RESTARTS + 1))" "$TREE/control/adoption" &&
+        [ "$(awk '/refused/ { n += $2 } END { print n }' "$TREE/control/adoption")" = 0 ] &&
+        [ "$(awk '$1 == "silent_us" { print int($2 / 1000) }' "$TREE/control/adoption")" = "$(tail -1 "$TMP/silence")" ]
+}
+claim "the tree shows what was adopted" in_tree
 touch "$TMP/stop"
 wait $CLIENT || true
 CLIENT=

@@ -164,7 +164,7 @@ int ctl_tree_open(struct ctl_shown *s, struct err *err)
                    ctl_tree_add(s, "uptime", uptime_read, s) |
                    ctl_tree_add(s, "config", config_read, s) | ctl_tree_verdict(s) |
                    ctl_tree_history(s) | ctl_tree_cores(s) | ctl_tree_ports(s) | ctl_tree_net(s) |
-                   ctl_tree_mem(s) | fill_services(s);
+                   ctl_tree_mem(s) | ctl_tree_adoption(s) | fill_services(s);
     return rc == 0 ? 0 : err_set(err, "control tree: %s", tree_error(tree_root(s->tree)));
 }
 

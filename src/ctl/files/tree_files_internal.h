@@ -34,6 +34,9 @@ void ctl_history_close(struct ctl_shown *s);
 void ctl_history_change(void *shown, const struct verdict_item *item, uint64_t now_ns);
 int ctl_tree_history(const struct ctl_shown *s);
 
+// ctl_tree_adoption: creates the entry `control/adoption`, if connections outlive the server.
+int ctl_tree_adoption(const struct ctl_shown *s);
+
 // ctl_tree_verdict: creates the entry `verdict`.
 int ctl_tree_verdict(const struct ctl_shown *s);
 

@@ -38,6 +38,11 @@ struct metric_value metrics_real(double x);
     metrics_put(now, "", v, ARRAY_LEN(((struct metric_label[]){__VA_ARGS__})),                     \
                 (struct metric_label[]){__VA_ARGS__})
 
+// Families of connections that outlived another process.
+void metrics_adopted(const struct metrics_now *now);
+void metrics_not_adopted(const struct metrics_now *now);
+void metrics_adoption_silence(const struct metrics_now *now);
+
 // Families of cores.
 void metrics_clock(const struct metrics_now *now);
 void metrics_useful(const struct metrics_now *now);
