@@ -77,8 +77,10 @@ with open(sys.argv[1], "r+b") as f:  # hugetlbfs has no write()
     mmap.mmap(f.fileno(), 0)[-len(page):] = page' "$FILE" "$TMP/page"
 inside python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 18080))
-time.sleep(600)' &
+print("listens", flush=True)
+time.sleep(600)' >"$TMP/other" &
 OTHER=$!
+claim "another process has the address of HTTP" within 60 grep -q listens "$TMP/other"
 claim "... and one that fails when it has adopted them" says 1 'control.http.*required is on' serve --adopt require -s control.http=127.0.0.1:18080 -s control.required=on
 kill $OTHER
 OTHER=
