@@ -24,7 +24,7 @@ claim "... and refuses to require it" says 2 'control.adopt: expected never .*hu
 claim "... and so does a start" says 2 'control.adopt: expected never .*hugepage = none' serve -s memory.hugepage=none --adopt require
 claim "the server starts" adopts auto
 claim "... and has nothing to adopt" eval '! grep -q adopted "$TMP/log"'
-inside python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS "$TMP/stop" >"$TMP/client" 2>&1 &
+nsenter --net=/run/netns/"$NS" python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS "$TMP/stop" >"$TMP/client" 2>&1 &
 CLIENT=$!
 claim "connections are open" within 60 grep -q open "$TMP/client"
 
@@ -75,7 +75,7 @@ python3 -c 'import mmap, sys
 page = open(sys.argv[2], "rb").read()
 with open(sys.argv[1], "r+b") as f:  # hugetlbfs has no write()
     mmap.mmap(f.fileno(), 0)[-len(page):] = page' "$FILE" "$TMP/page"
-inside python3 -c 'import socket, time
+nsenter --net=/run/netns/"$NS" python3 -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 18080))
 print("listens", flush=True)
 time.sleep(600)' >"$TMP/other" &

@@ -27,7 +27,7 @@ claim "SIGUSR2 ends it for a restart" ends_with 75
 claim "... in order" nothing_left
 
 claim "a server starts" adopts auto
-inside python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS "$TMP/stop" >"$TMP/client" 2>&1 &
+nsenter --net=/run/netns/"$NS" python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS "$TMP/stop" >"$TMP/client" 2>&1 &
 CLIENT=$!
 claim "connections are open" within 60 grep -q open "$TMP/client"
 
