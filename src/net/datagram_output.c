@@ -153,7 +153,8 @@ static enum drop_reason served_error(struct net *net, struct clock_now now, cons
     bool hard;
     const int error =
         (ip_is_v4(&e->src) ? wire_icmp4_errno : wire_icmp6_errno)(e->type, e->code, &hard);
-    if (error != EMSGSIZE || !net_serves(net, e->dst_port, net->local_ix_first + e->local))
+    if (error != EMSGSIZE || net->reasm == NULL || e->mtu >= net->ip_bytes_max ||
+        !net_serves(net, e->dst_port, net->local_ix_first + e->local))
         return DROP_icmp_no_owner;
     udp_path_lower(net->open, &e->src, e->mtu, now.us / 1000);
     net->stats->c.delivered++;
@@ -226,7 +227,7 @@ uint8_t *net_udp_payload(const struct udp_in *u, struct pkt *p)
     return pkt_data(p) + (ip_is_v4(&u->src) ? UDP4_DATA_OFF : UDP6_DATA_OFF);
 }
 
-// whole_max: bytes of the longest IP packet to `to` that is not cut.
+// whole_max: a longer IP packet to `to` has to be cut. Without [memory] reassembly nothing is cut.
 static uint32_t whole_max(const struct net *net, struct clock_now now, const struct ip_addr *to)
 {
     return net->reasm != NULL ? net_mtu(net, now, to) : net->ip_bytes_max;

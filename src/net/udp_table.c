@@ -158,6 +158,8 @@ void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
     struct udp_path *set = &t->paths[set_of(t, to)], *p = set;
     for (unsigned w = 0; w < UDP_PATH_WAYS; w++) {
         if (set[w].until_ms != 0 && ip_equal(&set[w].to, to)) {
+            if (set[w].until_ms > now_ms && mtu > set[w].mtu)
+                return;  // RFC 1191 6.3: only time raises it
             p = &set[w];
             break;
         }
@@ -166,13 +168,13 @@ void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
     }
     const uint16_t least = ip_is_v4(to) ? UDP_PMTU_MIN4 : IP6_MTU_MIN;
     *p = (struct udp_path){*to, now_ms + UDP_PATH_MS, MAX(mtu, least)};
-    t->narrow = true;
+    t->narrow_until_ms = p->until_ms;
 }
 
 uint16_t udp_path_mtu(const struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
                       uint64_t now_ms)
 {
-    if (likely(!t->narrow))
+    if (likely(now_ms >= t->narrow_until_ms))
         return mtu;
     const struct udp_path *set = &t->paths[set_of(t, to)];
     for (unsigned w = 0; w < UDP_PATH_WAYS; w++)
@@ -184,5 +186,5 @@ uint16_t udp_path_mtu(const struct udp_table *t, const struct ip_addr *to, uint1
 void udp_paths_forget(struct udp_table *t)
 {
     memset(t->paths, 0, sizeof(t->paths));
-    t->narrow = false;
+    t->narrow_until_ms = 0;
 }

@@ -41,7 +41,7 @@ struct udp_path {
 
 struct udp_table {
     uint16_t n_open, free;
-    bool narrow;                // paths[] has had an entry since they were forgotten
+    uint64_t narrow_until_ms;   // paths[] has an entry that is valid up to then
     struct siphash_key secret;  // key of the hash of paths
     struct udp_path paths[UDP_PATHS];
     struct udp_open open[UDP_PORTS_MAX];

@@ -240,26 +240,40 @@ enum drop_reason wire_parse_udp6(const uint8_t *frame, const struct wire_ip6 *ip
     return DROP_NONE;
 }
 
-// parse_quoted: parses the packet that an error quotes: its IPv6 header and the first 8 bytes after
-// it.
+uint32_t wire_quoted_upper6(const uint8_t *ip, uint32_t len, uint8_t *proto)
+{
+    const uint8_t *part = ip + IP6_BYTES;
+    *proto = ip[IP6_NEXT_AT];
+    if (likely(*proto != IP_PROTO_FRAGMENT) || len < IP6_BYTES + IP6_FRAGMENT_BYTES ||
+        (load_be16(part + IP6_FRAGMENT_AT) & ~7u) != 0)
+        return IP6_BYTES;
+    *proto = part[0];
+    return IP6_BYTES + IP6_FRAGMENT_BYTES;
+}
+
+// parse_quoted: parses the packet that an error quotes: its IPv6 header and the first 8 bytes of
+// the upper header.
 static enum drop_reason parse_quoted(const uint8_t *frame, uint32_t off, uint32_t len,
                                      struct wire_icmp6 *out)
 {
     const uint8_t *ip = frame + off;
-    if (len < IP6_BYTES + 8 || ip[0] >> 4 != 6)
+    uint8_t proto = 0;
+    const uint32_t at = len < IP6_BYTES ? IP6_BYTES : wire_quoted_upper6(ip, len, &proto);
+    const uint8_t *upper = ip + at;
+    if (len < at + 8 || ip[0] >> 4 != 6)
         return DROP_icmp6_malformed;
-    out->has_tcp = ip[IP6_NEXT_AT] == IP_PROTO_TCP;
-    out->has_udp = ip[IP6_NEXT_AT] == IP_PROTO_UDP;
+    out->has_tcp = proto == IP_PROTO_TCP;
+    out->has_udp = proto == IP_PROTO_UDP;
     memcpy(out->src.b, ip + IP6_SRC_AT, sizeof(out->src.b));
     memcpy(out->dst.b, ip + IP6_DST_AT, sizeof(out->dst.b));
-    out->src_port = load_be16(ip + IP6_BYTES);
-    out->dst_port = load_be16(ip + IP6_BYTES + TCP_DST_PORT_AT);
-    out->seq = load_be32(ip + IP6_BYTES + TCP_SEQ_AT);
-    out->has_echo = ip[IP6_NEXT_AT] == IP_PROTO_ICMP6 && ip[IP6_BYTES] == ICMP6_ECHO;
+    out->src_port = load_be16(upper);
+    out->dst_port = load_be16(upper + TCP_DST_PORT_AT);
+    out->seq = load_be32(upper + TCP_SEQ_AT);
+    out->has_echo = proto == IP_PROTO_ICMP6 && upper[0] == ICMP6_ECHO;
     if (out->has_echo)
-        out->src_port = load_be16(ip + IP6_BYTES + ICMP_ID_AT);
+        out->src_port = load_be16(upper + ICMP_ID_AT);
     if (out->has_udp)
-        wire_quoted_udp(frame, off + IP6_BYTES, len - IP6_BYTES, &out->data_off, &out->data_len);
+        wire_quoted_udp(frame, off + at, len - at, &out->data_off, &out->data_len);
     return DROP_NONE;
 }
 

@@ -64,9 +64,14 @@ struct wire_icmp6 {
 
 // wire_parse_icmp6: parses the ICMPv6 message that ip locates and always checks its checksum. Of an
 // error (type below 128) it also parses the quoted packet. TCP, UDP and echo are found there only
-// directly after the IPv6 header, as c10m sends them.
+// directly after the IPv6 header, or after that of a first fragment, as c10m sends them.
 enum drop_reason wire_parse_icmp6(const uint8_t *frame, const struct wire_ip6 *ip,
                                   struct wire_icmp6 *out);
+
+// wire_quoted_upper6: the offset of the upper header in a packet that we sent, of which an error
+// quotes len bytes at ip, IP6_BYTES or more. *proto: its protocol; IP_PROTO_FRAGMENT: it is in
+// another fragment.
+uint32_t wire_quoted_upper6(const uint8_t *ip, uint32_t len, uint8_t *proto);
 
 // wire_icmp6_kind: how TCP treats an ICMPv6 error. Hard: port unreachable, prohibited, policy and
 // reject (RFC 4443 3.1, codes 4, 1, 5, 6) and parameter problems.

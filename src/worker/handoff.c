@@ -127,15 +127,19 @@ static int home_of6(const struct toeplitz *t, unsigned entries, unsigned workers
 }
 
 // home_of_icmp6: neighbor discovery and MLD queries go to all workers, as ARP does. An error
-// quotes a packet that we sent, which has no extension headers.
+// quotes a packet that we sent.
 static int home_of_icmp6(const struct toeplitz *t, unsigned entries, unsigned workers,
                          const uint8_t *icmp, const uint8_t *end)
 {
-    const uint8_t type = icmp[0], *ip = icmp + ICMP6_BYTES, *ports = ip + IP6_BYTES;
+    const uint8_t type = icmp[0], *ip = icmp + ICMP6_BYTES;
+    uint8_t proto = 0;
     if ((type >= ND_ROUTER_SOLICIT && type <= ND_REDIRECT) || type == MLD_QUERY)
         return HANDOFF_ALL;
-    if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ports + 4 || ip[0] >> 4 != 6 ||
-        !has_ports(ip[IP6_NEXT_AT]))
+    if (type < ICMP6_UNREACHABLE || type > ICMP6_PARAMETER || end < ip + IP6_BYTES ||
+        ip[0] >> 4 != 6)
+        return HANDOFF_HERE;
+    const uint8_t *ports = ip + wire_quoted_upper6(ip, (uint32_t)(end - ip), &proto);
+    if (end < ports + 4 || !has_ports(proto))
         return HANDOFF_HERE;
     return home_of6(t, entries, workers, ip + IP6_DST_AT, ip + IP6_SRC_AT, ports + TCP_DST_PORT_AT,
                     ports);

@@ -267,9 +267,22 @@ static void answers_of_a_service_fit_in_the_path_that_a_router_reports(void **st
         assert_int_equal(ask(&rng, v6, most, mtu, quoted), 1);
         assert_int_equal(ask(&rng, v6, most + 1, mtu, quoted), 2);
         assert_int_equal(ask(&rng, v6, 3000, mtu, quoted), v6 ? 3 : 4);
+        assert_int_equal(too_big(v6, quoted, 1450), 0);  // only time raises it
+        assert_int_equal(ask(&rng, v6, most + 1, mtu, quoted), 2);
+        assert_int_equal(too_big(v6, quoted, 1500), 1);  // as long as the link allows
         now = clock_at_us(now.us + UDP_PATH_MS * UINT64_C(1000));
         assert_int_equal(ask(&rng, v6, 1400, 1500, quoted), 1);
     }
+}
+
+// Over IPv6 a router refuses fragments, too, and quotes them.
+static void a_report_about_the_first_fragment_is_believed(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    uint8_t quoted[100];
+    assert_int_equal(ask(&rng, true, 3000, 1500, quoted), 3);
+    assert_int_equal(too_big(true, quoted, 1300), 0);
+    assert_int_equal(ask(&rng, true, 1400, 1300, quoted), 2);
 }
 
 // The answer is begun in room for one as long as the question, which is nothing to send from.
@@ -757,6 +770,7 @@ int main(void)
         T(datagrams_of_any_length_go_and_come_back_in_any_order),
         T(a_short_answer_to_a_long_question_is_a_packet_of_the_pool),
         T(answers_of_a_service_fit_in_the_path_that_a_router_reports),
+        T(a_report_about_the_first_fragment_is_believed),
         T(a_datagram_that_must_not_be_cut_or_is_too_long_is_refused),
         T(a_datagram_leaves_whole_or_not_at_all),
         T(parts_wait_for_their_neighbor_together),
