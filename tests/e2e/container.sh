@@ -31,7 +31,7 @@ base() {  # kept in the build directory
     BASE=$(dirname "$C10M")/../base.tar
     [ -e "$BASE" ] && return
     mmdebstrap --quiet --variant=minbase --aptopt='APT::Install-Recommends "false"' bookworm "$TMP/base.tar" "deb $(guest_mirror) bookworm main" &&
-        mv "$TMP/base.tar" "$BASE"
+        mv "$TMP/base.tar" "$BASE.new" && mv "$BASE.new" "$BASE"  # the first one may copy, and be interrupted
 }
 base >"$TMP/out" 2>&1 || skip "no base of Debian packages: $(tail -n 1 "$TMP/out")"
 box import "$BASE" localhost/base >"$TMP/out" 2>&1 && box run --rm --network host localhost/base true >"$TMP/out" 2>&1 ||

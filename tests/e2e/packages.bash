@@ -31,7 +31,7 @@ packages_kept() { echo "$(dirname "$C10M")/../packages/$(git -C "$SOURCE" ls-fil
 keep_packages() {
     local kept
     kept=$(packages_kept)
-    rm -rf "${kept%/*}" && mkdir -p "$kept" && cp -r "$TMP/v1" "$TMP/v2" "$kept"
+    rm -rf "${kept%/*}" && mkdir -p "$kept.new" && cp -r "$TMP/v1" "$TMP/v2" "$kept.new" && mv "$kept.new" "$kept"
 }
 # debian_packages: for a test of what is done with them: those that another test has left, or made anew.
 debian_packages() {

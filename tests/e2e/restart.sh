@@ -12,6 +12,7 @@ write_conf
 adopts() { start_server --adopt "$1"; }
 ends_with() {  # ends_with STATUS
     local status=0
+    within 60 eval '! grep -q "^State:[[:space:]][^ZX]" /proc/$SERVER/status 2>/dev/null' || { cat "$TMP/log"; return 1; }
     wait "$SERVER" || status=$?
     SERVER=
     [ "$status" = "$1" ] || { echo "status $status"; cat "$TMP/log"; return 1; }
