@@ -129,8 +129,7 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     b->dirty_next = dirty_next;
     b->flags = dirty;
     b->generation = (uint16_t)(generation + 1);
-    if (unlikely(b->generation == 0))
-        t->rounds[ix]++;
+    tcp_next_round(t, b, ix);
     b->service = service;
     b->snd_head = b->snd_tail = b->snd_cur = BUF_NONE;
     b->rcvq_head = b->rcvq_tail = BUF_NONE;

@@ -23,6 +23,16 @@ unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key);
 // (FLOW_NONE: as a new entry). BLOCK_NONE: no room.
 uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);
 
+// tcp_next_round: of a new life of block ix, whose generation has just been increased. It skips 0,
+// which is what tcp_view_block() finds while a new life is being written.
+static inline void tcp_next_round(struct tcp *t, struct block *b, uint32_t ix)
+{
+    if (likely(b->generation != 0))
+        return;
+    b->generation = 1;
+    t->rounds[ix]++;
+}
+
 // tcp_life: a number of 48 bits that identifies the current life of block ix.
 static inline uint64_t tcp_life(const struct tcp *t, uint32_t ix)
 {

@@ -128,8 +128,7 @@ bool tcp_handshake_fast(struct tcp *t, uint32_t syn_ix, const struct seg_in *s, 
     struct block *b = &t->blocks[ix];
     CHECK(flow_replace(t->table, hash, flow_index(FLOW_SYN, syn_ix), flow_index(FLOW_BLOCK, ix)));
     fill_block(t, b, r, s, wnd);
-    if (unlikely(b->generation == 0))
-        t->rounds[ix]++;
+    tcp_next_round(t, b, ix);
     tcp_share_enter(t, b);
     t->services[r->service].connections++;
     t->stats->c.connections_now++;

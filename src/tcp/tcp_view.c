@@ -28,7 +28,7 @@ static bool block_once(const struct block *b, struct block *copy)
 {
     const uint64_t start = tsc_read();
     const uint16_t generation = __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == TCP_FREE)
+    if (generation == 0 || __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) == TCP_FREE)
         return false;
     words_copy(copy, b, offsetof(struct block, app));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -11,9 +11,10 @@
 // store of a new life comes after that store, and its identity and generation come before its first
 // state other than FREE (tcp_set_state() orders the three; x86 keeps stores in order, so only the
 // compiler has to be told). If the state is not FREE before and after the copy, and the generation
-// is the same, the copy has no store of another life. The generation has 16 bits: a copy that took
-// long enough for 65,536 lives is repeated. Record: it is not live while it is written, so that two
-// equal copies cannot mix two lives.
+// is the same, the copy has no store of another life. A new life is written over a block of zeros,
+// so that 0 is no generation: between two lives it would be that of both. The generation has 16
+// bits: a copy that took long enough for 65,536 lives is repeated. Record: it is not live while it
+// is written, so that two equal copies cannot mix two lives.
 //
 // Not guaranteed: that the numbers of one connection are of the same moment (snd_una of now,
 // snd_nxt of 50 ns ago), and that a walk is complete: a connection that opens, closes or becomes a
