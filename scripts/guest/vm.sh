@@ -62,7 +62,13 @@ vm_ready() {
     tail -n 20 "$1/console"
     return 1
 }
-guest() { "$GUEST_SCRIPTS/say" agent "$vm_run/agent" "$*"; }
+# vm_stalled: whether a CPU of the guest gets no interrupts of its timer any more, which happens under TCG: what sleeps there
+# never wakes up.
+vm_stalled() { grep -qs 'Possible timer handling issue' "$vm_run/console"; }
+guest() {
+    ! vm_stalled || { echo "a CPU of the guest has no timer any more"; return 1; }
+    "$GUEST_SCRIPTS/say" agent "$vm_run/agent" "$*"
+}
 monitor() { "$GUEST_SCRIPTS/say" monitor "$vm_run/monitor" "$*"; }
 
 # vm_taps NAMESPACE NICS: the wires' ends get 10.99.N.1/24 and fd99:N::1/64.
