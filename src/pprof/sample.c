@@ -33,9 +33,9 @@ void sample_take(struct sample_ring *r, struct unwind_registers registers, uint3
     const uint32_t written = shared_u32_load(&r->written);
     uint64_t counters[SAMPLE_COUNTERS_MAX];
     periods = elapsed(r, periods);
-    grow(r, counters);
     if (periods == 0)
         return;
+    grow(r, counters);
     if (written - shared_u32_load_acquire(&r->read) == SAMPLE_RING) {
         shared_u32_store(&r->lost, shared_u32_load(&r->lost) + periods);
         return;

@@ -133,11 +133,13 @@ stop_server() {
     SERVER=
 }
 
+# claim NAME COMMAND...: says ok or FAIL, and how long it took if that was 2 s or more.
 claim() {
-    local name=$1
+    local name=$1 from=$SECONDS took
     shift
     if "$@" >"$TMP/out" 2>&1; then
-        echo "ok   $name"
+        took=$((SECONDS - from))
+        echo "ok   $name$([ $took -lt 2 ] || echo " ($took s)")"
         return 0
     fi
     echo "FAIL $name"
