@@ -30,9 +30,7 @@ static inline void tcp_dirty(struct tcp *t, uint32_t ix)
 // to.
 static inline void tcp_touch(struct tcp *t, uint32_t ix)
 {
-    __asm__ volatile("" ::: "memory");
-    t->touched = ix;
-    __asm__ volatile("" ::: "memory");
+    __asm__ volatile("movl %1, %0" : "=m"(t->touched) : "ri"(ix) : "memory");
 }
 
 // tcp_window_update: after data was consumed: marks the block dirty if the window has opened enough

@@ -289,6 +289,7 @@ static NOINLINE void deliver_others(struct worker *w)
     worker_messages(w);
     if (w->ordered != 0)
         worker_order(w);
+    tcp_touch(&w->tcp, BLOCK_NONE);
 }
 
 static NOINLINE void stage_app(struct worker *w)
@@ -301,7 +302,6 @@ static NOINLINE void stage_app(struct worker *w)
     if (unlikely((w->rx.n_icmp | w->rx.n_udp | w->n_boxed | w->n_lost | w->ordered) != 0))
         deliver_others(w);
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
-    tcp_touch(&w->tcp, BLOCK_NONE);
     account_stage(w, STAGE_app);
 }
 
