@@ -25,18 +25,15 @@ mount -t tmpfs tmpfs "$ROOT/tmp"
 there() { nsenter --net=/run/netns/"$NS" chroot "$ROOT" "$@"; }
 
 # ---- build
-claim "one command builds the packages" first_packages
+claim "one command builds the packages, and those of a later version" debian_packages
 [ "$FAILED" = 0 ] || finish
-V1=$(dpkg-parsechangelog -l "$COPY/debian/changelog" -S Version)
+V1=$(dpkg-parsechangelog -l "$SOURCE/debian/changelog" -S Version)
 no_errors() {
     lintian --allow-root --fail-on none "$TMP/v1/c10m_$V1"_*.changes >"$TMP/lintian" 2>&1
     cat "$TMP/lintian"
     ! grep -q '^E:' "$TMP/lintian"
 }
 claim "lintian finds no error" no_errors
-claim "a later version is built" later_packages
-[ "$FAILED" = 0 ] || finish
-keep_packages
 
 # ---- install
 there dpkg -P c10m libc10m-dev >/dev/null 2>&1 || true

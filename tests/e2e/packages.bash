@@ -26,16 +26,11 @@ later_packages() {
         build_packages -nc && set_aside v2
 }
 
-# packages_kept: where the build directory keeps them, by what they are made of: everything but the tests.
-packages_kept() { echo "$(dirname "$C10M")/../packages/$(git -C "$SOURCE" ls-files -z -- . ':!tests' | (cd "$SOURCE" && xargs -0 sha256sum) | sha256sum | cut -c 1-16)"; }
-keep_packages() {
-    local kept
-    kept=$(packages_kept)
-    rm -rf "${kept%/*}" && mkdir -p "$kept.new" && cp -r "$TMP/v1" "$TMP/v2" "$kept.new" && mv "$kept.new" "$kept"
-}
-# debian_packages: for a test of what is done with them: those that another test has left, or made anew.
+# debian_packages: those that another test has left in the source's build-packages, or made anew. Their name says what they are
+# made of: everything but the tests.
 debian_packages() {
     local kept
-    kept=$(packages_kept)
-    cp -r "$kept/v1" "$kept/v2" "$TMP" 2>/dev/null || { first_packages && later_packages && keep_packages; }
+    kept=$SOURCE/build-packages/$(git -C "$SOURCE" ls-files -z -- . ':!tests' | (cd "$SOURCE" && xargs -0 sha256sum) | sha256sum | cut -c 1-16)
+    cp -r "$kept/v1" "$kept/v2" "$TMP" 2>/dev/null && return
+    first_packages && later_packages && rm -rf "${kept%/*}" && mkdir -p "$kept.new" && cp -r "$TMP/v1" "$TMP/v2" "$kept.new" && mv "$kept.new" "$kept"
 }
