@@ -22,6 +22,10 @@ scan() {
 }
 ports_are() { printf '%s\n' "${@:2}" | sort | diff - "$TMP/$1"; }
 TCP="7/tcp 9/tcp 13/tcp 19/tcp 80/tcp"
+# The control port meanwhile: nmap waits for what it does not answer.
+probe() { inside timeout 150 nmap -n -Pn -T5 -p 8000 "$@" 127.0.0.1 >"$TMP/probe"; }
+probe -sV --version-intensity 3 &
+PROBE=$!
 claim "a SYN scan of all ports" scan syn -sS -p- --min-rate 4000
 claim "... finds the services, and nothing else" ports_are syn $TCP
 claim "a scan by connections" scan connect -sT -p 1-200
@@ -40,9 +44,8 @@ claim "UDP services are probed" scan udp -sU -p 7,13,19
 claim "... and answer" ports_are udp 7/udp 13/udp 19/udp
 claim "the data plane answers" answers 10.99.0.2/
 
-probe() { inside timeout 150 nmap -n -Pn -T5 -p 8000 "$@" 127.0.0.1 >"$TMP/probe"; }
 found() { grep -qE -- "$1" "$TMP/probe" || { cat "$TMP/probe"; return 1; }; }
-claim "the control port is probed" probe -sV --version-intensity 3
+claim "the control port is probed" wait $PROBE
 claim "... and is HTTP" found "SF:.*HTTP/1|8000/tcp open +http"
 claim "scripts for HTTP look at it" probe --script "http-methods,http-headers,http-title,http-trace,http-auth-finder,http-passwd,http-vuln-*" --script-timeout 60s
 claim "... they get answers" found "http-(title|headers):"

@@ -5,6 +5,7 @@ out of the TAP. Frames without a tag are the kernel's own on IFACE. Prints `read
 
 vlan_wire.py IFACE send HEX...: sends these frames (vlan_frames.py) on IFACE. Prints how many frames came within a second that
 are to their sender or about its address, and each of them in hex."""
+import errno
 import fcntl
 import os
 import re
@@ -49,6 +50,15 @@ def tap_of(name):
     return fd
 
 
+def pass_on(write, *args):
+    """Loses the frame where the interface is down, as it is until the test sets it up."""
+    try:
+        write(*args)
+    except OSError as e:
+        if e.errno not in (errno.EIO, errno.ENETDOWN, errno.ENOBUFS):
+            raise
+
+
 def forward(iface, pairs):
     wire = wire_of(iface)
     taps = {int(vid): tap_of(name) for vid, name in (p.split("=") for p in pairs)}
@@ -61,11 +71,11 @@ def forward(iface, pairs):
                     continue
                 tap = taps.get(struct.unpack("!H", frame[14:16])[0] & 0xFFF)
                 if tap is not None:
-                    os.write(tap, frame[:12] + frame[16:])
+                    pass_on(os.write, tap, frame[:12] + frame[16:])
                 continue
             vid = next(v for v, t in taps.items() if t == fd)
             frame = os.read(fd, 65536)
-            wire.send(frame[:12] + struct.pack("!HH", 0x8100, vid) + frame[12:])
+            pass_on(wire.send, frame[:12] + struct.pack("!HH", 0x8100, vid) + frame[12:])
 
 
 def send(iface, frames):
