@@ -11,8 +11,8 @@
 //                                    block reused
 //
 // Threads: all callbacks of a connection run on the worker that owns it. The control thread runs
-// `init` and `tree` before the workers start, `log` while they run, and `fini` after they have
-// stopped. `thread` runs on a separate thread (c10m/thread.h), and so does reading files again
+// `init`, `tree` and `adopt` before the workers start, `log` while they run, and `fini` after they
+// have stopped. `thread` runs on a separate thread (c10m/thread.h), and so does reading files again
 // (c10m/reload.h).
 //
 // Rights: `init` and `tree` run with the rights with which the server was started. Before the
@@ -81,6 +81,9 @@ struct c10m_app {
     // ([control] adopt): `close` is not called, and the other process does not call `open`. Their
     // 64 bytes of state have no pointer, and the application knows nothing else of them.
     bool adopts;
+    // With `adopts`: the version of what these bytes mean. Increase it with each change of that.
+    // The connections of a process with another version are passed to `adopt`.
+    uint32_t state_version;
     bool allocates;  // its callbacks call malloc(), although they should not: workers may then ask
                      // the kernel for memory, and still make no other system call
     // init: called once for each service with this application, before the workers start. Returns
@@ -153,6 +156,14 @@ struct c10m_app {
     void (*drain)(struct c10m_conn *c);
     // reload: reads the files of a service again while it runs. NULL: only a restart reads them.
     const struct c10m_reload *reload;
+    // adopt: an application with another state_version wrote the C10M_STATE_BYTES at `state`
+    // (64-byte aligned); `version` was its version, older or newer. Changes them to what this
+    // application understands. Returns false if it cannot: the connection is reset, without a call
+    // of `close`. Called once for each such connection, on the control thread, after init and
+    // before the workers start: there is no connection to call functions on. It makes no system
+    // call, because the server has given up its rights. Without `adopt` all such connections are
+    // reset.
+    bool (*adopt)(const struct c10m_service *s, uint32_t version, void *state);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.

@@ -8,10 +8,11 @@
 
 #include "base/log.h"
 #include "server/server_internal.h"
+#include "sock/sock_adopt.h"
 #include "worker/hand.h"
 
 // Increase it when the meaning of a field that stays changes, not only its place.
-enum { ADOPTION_VERSION = 2, STATE_BYTES = 16384 };
+enum { ADOPTION_VERSION = 3, STATE_BYTES = 16384 };
 
 static const char MAGIC[8] = "c10mkeep";
 
@@ -32,7 +33,8 @@ struct adoption {
     struct tcp_adopted refused;  // by starts that failed later; only what was refused
     struct siphash_key keys[SECRET_COUNT];
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];
-    char layout[];  // lines, with a last zero
+    struct sock_states states;  // versions of what applications keep in connections
+    char layout[];              // lines, with a last zero
 };
 
 enum { LAYOUT_BYTES = STATE_BYTES - sizeof(struct adoption) };
@@ -166,6 +168,7 @@ static int begin_anew(struct server *s, const char *layout, struct err *err)
     memcpy(a->keys, s->keys.of, sizeof(a->keys));
     memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
     a->at = a;
+    sock_states_note(&a->states, s->services, s->params.n_services);
     a->epoch_us = boot_us();
     return 0;
 }
@@ -342,6 +345,40 @@ int adoption_enter(struct server *s, struct worker *w, struct err *err)
     return 0;
 }
 
+// say_change: what becomes of the connections of service i, whose state is of another version.
+static void say_change(const struct server *s, unsigned i, struct sock_change change)
+{
+    const struct c10m_app *app = s->services[i].app;
+    const bool unknown = (change.unknown >> i & 1) != 0;
+    char was[32] = "of an unknown version";
+    if (!unknown)
+        snprintf(was, sizeof(was), "of version %u", s->adoption->states.version[i]);
+    log_line(
+        unknown || app->adopt == NULL ? LOG_WARN : LOG_INFO,
+        "service %s: the state of its connections is %s, the application %s has version %u: %s",
+        s->services[i].name, was, app->name, app->state_version,
+        unknown              ? "they are reset"
+        : app->adopt == NULL ? "it cannot convert it, and they are reset"
+                             : "it converts it");
+}
+
+// convert_states: nothing but a signal can end this start before the workers run.
+static void convert_states(struct server *s)
+{
+    struct sock_states *st = &s->adoption->states;
+    const unsigned n = s->params.n_services;
+    const struct sock_change change = sock_states_begin(st, s->services, n);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < n; i++)
+        if ((change.other >> i & 1) != 0 && s->services[i].app->adopts)
+            say_change(s, i, change);
+    for (unsigned i = 0; i < s->params.n_workers; i++)
+        refused += sock_adopt(&s->workers[i]->sock, st, change);
+    sock_states_end(st, s->services, n);
+    s->adopted.connections -= refused;
+    s->adoption->refused.refused[TCP_REFUSED_APP_STATE] += refused;
+}
+
 // take_refused: what this start and those that failed before have refused.
 static void take_refused(struct server *s)
 {
@@ -392,6 +429,8 @@ void adoption_complete(struct server *s)
         return;
     s->adoption_done = true;
     s->adoption->starts++;
+    if (s->adopting)
+        convert_states(s);
     take_refused(s);
     s->silent_us = s->adopting ? adoption_clock_us(s) - s->adoption->ran_us : 0;
     if (s->adopting)

@@ -28,7 +28,8 @@
     X(OUT_OF_ORDER, "the out-of-order data is broken, or others hold a part of it")                \
     X(FLIGHT, "the flight log is broken, or of another connection")                                \
     X(TIMER, "a deadline further away than any timeout")                                           \
-    X(ROOM, "no room in the flow table, or within a limit of its service")
+    X(ROOM, "no room in the flow table, or within a limit of its service")                         \
+    X(APP_STATE, "another version of its application wrote its state")
 
 #define TCP_REFUSAL_ENUM(name, help) TCP_REFUSED_##name,
 enum tcp_refusal { TCP_ADOPTED, TCP_REFUSALS(TCP_REFUSAL_ENUM) TCP_REFUSAL_COUNT };
@@ -57,6 +58,10 @@ struct tcp_adopted {
 // tcp_adopt_drop: refuses the connection of block b, of which nothing is believed, before
 // tcp_adopt(): the process had it in hand when it ended (worker/hand.h). Whether there was one.
 bool tcp_adopt_drop(struct block *b);
+
+// tcp_adopt_refuse: after tcp_adopt(), before the first turn: refuses connection ix, which was
+// adopted and is not FREE. Nothing is sent.
+void tcp_adopt_refuse(struct tcp *t, uint32_t ix);
 
 // tcp_adopt_footprint: bytes of scratch memory for t, zeroed by the caller, aligned to 8.
 size_t tcp_adopt_footprint(const struct tcp *t);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sock/sock_adopt.h"
+
+#include <string.h>
+
+#include "tcp/tcp_adopt.h"
+
+void sock_states_note(struct sock_states *st, const struct c10m_service *services, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        st->version[i] = services[i].app->state_version;
+    shared_u32_store_release(&st->mixed, 0);  // after the versions
+}
+
+struct sock_change sock_states_begin(struct sock_states *st, const struct c10m_service *services,
+                                     unsigned n)
+{
+    const uint32_t unknown = shared_u32_load(&st->mixed);
+    struct sock_change c = {.other = unknown, .unknown = unknown};
+    for (unsigned i = 0; i < n; i++)
+        if (st->version[i] != services[i].app->state_version)
+            c.other |= 1u << i;
+    shared_u32_store(&st->mixed, c.other);
+    __asm__ volatile("" ::: "memory");  // this process may be killed at the next store
+    return c;
+}
+
+void sock_states_end(struct sock_states *st, const struct c10m_service *services, unsigned n)
+{
+    sock_states_note(st, services, n);
+}
+
+// is_told: whether its application has written state, and will see it again. It has closed an
+// orphan, and has not seen a connection whose handshake is not complete.
+static bool is_told(const struct block *b)
+{
+    return b->state != TCP_FREE && (b->flags & BF_IN_APP) != 0;
+}
+
+// convert: on a copy, so that state is of one version or of the other.
+static bool convert(const struct c10m_service *s, uint32_t version, struct block *b)
+{
+    uint8_t copy[C10M_STATE_BYTES] __attribute__((aligned(64)));
+    memcpy(copy, b->app, sizeof(copy));
+    if (s->app->adopt == NULL || !s->app->adopt(s, version, copy))
+        return false;
+    memcpy(b->app, copy, sizeof(copy));
+    return true;
+}
+
+unsigned sock_adopt(struct sock *k, const struct sock_states *st, struct sock_change change)
+{
+    unsigned refused = 0;
+    for (uint32_t ix = 0; change.other != 0 && ix < k->tcp->block_pool->count; ix++) {
+        struct block *b = &k->tcp->blocks[ix];
+        if (!is_told(b) || (change.other >> b->service & 1) == 0)
+            continue;
+        if ((change.unknown >> b->service & 1) == 0 &&
+            convert(&k->services[b->service], st->version[b->service], b))
+            continue;
+        tcp_adopt_refuse(k->tcp, ix);
+        refused++;
+    }
+    return refused;
+}
