@@ -8,6 +8,7 @@
 #include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
 #include "tcp/tcp_ooo.h"
+#include "tcp/tcp_time_wait.h"
 
 const char *tcp_refusal_name(enum tcp_refusal r)
 {
@@ -248,17 +249,18 @@ static uint32_t ring_head(const struct time_wait_ring *g)
     return head;
 }
 
-// move_record: the copy is live before the original is not: a process that ends between the two
-// leaves both, and the next one refuses one of them.
-static void move_record(const struct time_wait_ring *g, uint32_t from, uint32_t to)
+// is_copy: whether w is one of the two that a process leaves which is killed in
+// tcp_time_wait_move(), and the other was adopted before.
+static bool is_copy(const struct tcp *t, const struct time_wait_ring *g, enum flow_kind kind,
+                    const struct time_wait *w)
 {
-    struct time_wait6 copy;
-    struct time_wait *w = time_wait_at(g, from);
-    memcpy(&copy, w, g->record_bytes);
-    copy.w.live = 0;
-    memcpy(time_wait_at(g, to), &copy, g->record_bytes);
-    record_live(&time_wait_at(g, to)->live, true);
-    record_live(&w->live, false);
+    const struct flow_key key = time_wait_key(w);
+    const uint32_t handle = tcp_owner(t, &key);
+    if (handle == FLOW_NONE || flow_index_kind(handle) != kind)
+        return false;
+    const struct time_wait *other = time_wait_at(g, flow_index_ix(handle));
+    return other->expires_ms == w->expires_ms && other->snd_nxt == w->snd_nxt &&
+           other->rcv_nxt == w->rcv_nxt;
 }
 
 // enter_time_wait: record ix becomes the youngest of the ring, at its end.
@@ -271,7 +273,7 @@ static bool enter_time_wait(struct tcp *t, struct time_wait_ring *g, enum flow_k
         !flow_insert(t->table, flow_hash(t->table, &key), flow_index(kind, to)))
         return false;
     if (to != ix)
-        move_record(g, ix, to);
+        tcp_time_wait_move(g, ix, to);
     g->used++;
     t->stats->c.time_wait_now++;
     return true;
@@ -291,7 +293,9 @@ static void adopt_ring(struct tcp_judge *j, struct time_wait_ring *g, enum flow_
         struct time_wait *w = time_wait_at(g, ix);
         if (!w->live)
             continue;
-        if (enter_time_wait(j->t, g, kind, ix))
+        if (is_copy(j->t, g, kind, w))
+            record_live(&w->live, false);
+        else if (enter_time_wait(j->t, g, kind, ix))
             out->time_wait++;
         else
             refuse_time_wait(w, out);

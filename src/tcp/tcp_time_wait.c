@@ -94,24 +94,31 @@ static void restart(const struct tcp *t, struct time_wait *w)
     w->again = 1;
 }
 
+void tcp_time_wait_move(const struct time_wait_ring *g, uint32_t from, uint32_t to)
+{
+    struct time_wait6 copy;
+    struct time_wait *old = time_wait_at(g, from), *young = time_wait_at(g, to);
+    memcpy(&copy, old, g->record_bytes);
+    copy.w.live = 0;
+    memcpy(young, &copy, g->record_bytes);
+    record_live(&young->live, true);
+    record_live(&old->live, false);
+}
+
 // to_young_end: moves the oldest record, whose time was restarted, to the end of the ring. The
 // other records there expire within 2 MSL, so this one expires at most that much late.
 static void to_young_end(struct tcp *t, struct time_wait_ring *g)
 {
     const uint32_t from = g->head;
-    struct time_wait *w = time_wait_at(g, from);
-    struct time_wait6 old;
-    w->again = 0;
     g->head = g->head + 1 == g->capacity ? 0 : g->head + 1;
     const uint64_t at = (uint64_t)g->head + g->used - 1;
     const uint32_t to = (uint32_t)(at >= g->capacity ? at - g->capacity : at);
-    if (to == from)  // the ring is full
-        return;
-    record_live(&w->live, false);
-    memcpy(&old, w, g->record_bytes);
     struct time_wait *young = time_wait_at(g, to);
-    memcpy(young, &old, g->record_bytes);
-    record_live(&young->live, true);
+    if (to != from)  // else the ring is full
+        tcp_time_wait_move(g, from, to);
+    young->again = 0;
+    if (to == from)
+        return;
     const struct flow_key key = time_wait_key(young);
     CHECK(flow_replace(t->table, flow_hash(t->table, &key), handle_of(young, from),
                        handle_of(young, to)));

@@ -28,3 +28,8 @@ unsigned tcp_time_wait_flush(struct tcp *t, unsigned max);
 // Without records of its family the entry is removed.
 void tcp_time_wait_enter(struct tcp *t, const struct flow_key *key, struct block *b,
                          uint32_t handle);
+
+// tcp_time_wait_move: the record at place `from` of the ring moves to the free place `to`. The copy
+// is live before the original is dead: a process that is killed between the two leaves both, and
+// tcp_adopt() takes one of them. A reader in another thread may see both.
+void tcp_time_wait_move(const struct time_wait_ring *g, uint32_t from, uint32_t to);

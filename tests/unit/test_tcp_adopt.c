@@ -419,6 +419,35 @@ static void records_of_one_millisecond_keep_their_order(void **state)
     raw_free(r, true);
 }
 
+// A process killed in tcp_time_wait_move() leaves two: one goes on, and none is refused.
+static void of_a_record_and_its_copy_one_goes_on(void **state)
+{
+    (void)state;
+    for (unsigned v6 = 0; v6 < 2; v6++)
+        for (uint16_t port = 1; port <= 5; port++) {
+            struct raw *r = raw_new(&(struct pair_sizes){.tw = PLACES});
+            struct tcp *t = &r->e.tcp;
+            const struct time_wait_ring *g = v6 ? &t->tw6 : &t->tw4;
+            raw_turn(r, 1000);
+            for (uint16_t i = 1; i <= 5; i++) {
+                wait(&r->e, v6, i);
+                raw_turn(r, 1);
+            }
+            memcpy(time_wait_at(g, 5), waiting(&r->e, v6, port), g->record_bytes);
+            waiting(&r->e, v6, port)->again = 1;  // as the original of to_young_end()
+            const struct tcp_adopted out = adopt(&r->e);
+            assert_int_equal(out.time_wait, 5);
+            assert_int_equal(out.time_wait_refused, 0);
+            assert_int_equal(g->used, 5);
+            for (uint16_t i = 1; i <= 5; i++)
+                assert_non_null(waiting(&r->e, v6, i));
+            assert_whole(&r->e);
+            while (!tcp_flush(t, PLACES))
+                ;
+            raw_free(r, true);
+        }
+}
+
 static void of_records_that_are_broken_each_is_counted(void **state)
 {
     struct raw *r = raw_new(&(struct pair_sizes){.tw = PLACES});
@@ -488,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_refused_one_leaves_its_generation),
         cmocka_unit_test(every_record_in_time_wait_goes_on_wherever_its_ring_began),
         cmocka_unit_test(records_of_one_millisecond_keep_their_order),
+        cmocka_unit_test(of_a_record_and_its_copy_one_goes_on),
         cmocka_unit_test(of_records_that_are_broken_each_is_counted),
         cmocka_unit_test(whatever_was_written_nothing_is_held_twice_or_lost),
     };

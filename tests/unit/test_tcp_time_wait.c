@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TIME-WAIT records: what each segment does to one, against the rules written down once more; and
 // their rings, place by place.
+#include <signal.h>
+#include <sys/mman.h>
+
 #include "check.h"
 #include "tcp_pair.h"
 
@@ -421,6 +424,58 @@ static void a_record_that_was_reset_or_began_again_is_due_at_once(void **state)
     raw_free(r, false);
 }
 
+// ---- the move to the young end, stopped at its first store to the original
+
+enum { PAGE = 4096 };
+
+static const struct time_wait_ring *moved_in;
+static unsigned stores, live_at_store;
+
+// The page of the original is not writable: the first store there comes here, and is made again.
+static void on_store(int signal_number)
+{
+    (void)signal_number;
+    stores++;
+    for (uint32_t ix = 0; ix < moved_in->capacity; ix++)
+        live_at_store += time_wait_at(moved_in, ix)->live;
+    mprotect(moved_in->records, PAGE, PROT_READ | PROT_WRITE);
+}
+
+// A process may be killed there: the record must not be in neither place.
+static void a_record_that_moves_is_live_in_one_place_at_least(void **state)
+{
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        struct raw *r = begin(4);
+        struct tcp *t = &r->e.tcp;
+        struct time_wait_ring *g = v6 ? &t->tw6 : &t->tw4, before = *g;
+        struct sigaction act = {.sa_handler = on_store}, was;
+        g->capacity = 2 * PAGE / g->record_bytes;
+        g->records =
+            mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(g->records, MAP_FAILED);
+        struct time_wait *w = enter(r, v6, 1000, false);
+        w->again = 1;
+        w->expires_ms++;
+        g->used = g->capacity - 1;  // dead ones, so that the young end is on the other page
+        moved_in = g;
+        stores = live_at_store = 0;
+        assert_int_equal(sigaction(SIGSEGV, &act, &was), 0);
+        assert_int_equal(mprotect(g->records, PAGE, PROT_READ), 0);
+        assert_int_equal(tcp_time_wait_expire(t, 1), 1);
+        assert_int_equal(sigaction(SIGSEGV, &was, NULL), 0);
+        assert_int_equal(stores, 1);
+        assert_int_equal(live_at_store, 2);
+        assert_ptr_equal(record_of(r, v6, 1000), time_wait_at(g, g->capacity - 1));
+        assert_int_equal(record_of(r, v6, 1000)->again, 0);
+        assert_int_equal(w->live, 0);
+        while (!tcp_flush(t, ALL))
+            ;
+        munmap(g->records, 2 * PAGE);
+        *g = before;
+        raw_free(r, true);
+    }
+}
+
 // One whose time began again ends when that is over, though it never came to the young end.
 static void a_time_that_began_again_and_is_over_ends_the_record_at_once(void **state)
 {
@@ -499,6 +554,7 @@ int main(void)
         T(no_more_end_at_once_than_may_and_none_before_its_time),
         T(the_next_end_is_the_first_of_both_families),
         T(a_record_that_was_reset_or_began_again_is_due_at_once),
+        T(a_record_that_moves_is_live_in_one_place_at_least),
         T(a_time_that_began_again_and_is_over_ends_the_record_at_once),
         T(without_places_for_its_family_a_connection_leaves_no_record),
         T(the_place_of_a_record_that_was_reset_is_taken_and_not_counted),
