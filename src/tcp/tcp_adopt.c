@@ -12,7 +12,7 @@
 
 const char *tcp_refusal_name(enum tcp_refusal r)
 {
-#define NAME(name, help) #name,
+#define NAME(name, text, help) text,
     static const char *const names[] = {"adopted", TCP_REFUSALS(NAME)};
 #undef NAME
     return names[r];
@@ -20,7 +20,7 @@ const char *tcp_refusal_name(enum tcp_refusal r)
 
 const char *tcp_refusal_help(enum tcp_refusal r)
 {
-#define HELP(name, help) help,
+#define HELP(name, text, help) help,
     static const char *const helps[] = {"adopted", TCP_REFUSALS(HELP)};
 #undef HELP
     return helps[r];

@@ -15,27 +15,31 @@
 #pragma once
 #include "tcp/tcp_worker.h"
 
-// Why a connection is refused: X(name, help).
+// Why a connection is refused: X(NAME, its name in texts, help).
 #define TCP_REFUSALS(X)                                                                            \
-    X(STATE, "its state or service does not exist")                                                \
-    X(IN_HAND, "the process ended while it worked on this connection")                             \
-    X(SERVICE, "the application of its service does not go on in another process")                 \
-    X(KEY, "its local address does not exist, or another connection has its addresses and ports")  \
-    X(NUMBERS, "sequence numbers that contradict each other")                                      \
-    X(SEND_QUEUE, "the queue of data to send is broken, or others hold a part of it")              \
-    X(RECEIVE_QUEUE, "the queue of received data is broken, or others hold a part of it")          \
-    X(EXTENSION, "the extension record is broken, or of another connection")                       \
-    X(OUT_OF_ORDER, "the out-of-order data is broken, or others hold a part of it")                \
-    X(FLIGHT, "the flight log is broken, or of another connection")                                \
-    X(TIMER, "a deadline further away than any timeout")                                           \
-    X(ROOM, "no room in the flow table, or within a limit of its service")                         \
-    X(APP_STATE, "another version of its application wrote its state")
+    X(STATE, "state", "its state or service does not exist")                                       \
+    X(IN_HAND, "in_hand", "the process ended while it worked on this connection")                  \
+    X(SERVICE, "service", "the application of its service does not go on in another process")      \
+    X(KEY, "key",                                                                                  \
+      "its local address does not exist, or another connection has its addresses and ports")       \
+    X(NUMBERS, "numbers", "sequence numbers that contradict each other")                           \
+    X(SEND_QUEUE, "send_queue",                                                                    \
+      "the queue of data to send is broken, or others hold a part of it")                          \
+    X(RECEIVE_QUEUE, "receive_queue",                                                              \
+      "the queue of received data is broken, or others hold a part of it")                         \
+    X(EXTENSION, "extension", "the extension record is broken, or of another connection")          \
+    X(OUT_OF_ORDER, "out_of_order",                                                                \
+      "the out-of-order data is broken, or others hold a part of it")                              \
+    X(FLIGHT, "flight", "the flight log is broken, or of another connection")                      \
+    X(TIMER, "timer", "a deadline further away than any timeout")                                  \
+    X(ROOM, "room", "no room in the flow table, or within a limit of its service")                 \
+    X(APP_STATE, "app_state", "another version of its application wrote its state")
 
-#define TCP_REFUSAL_ENUM(name, help) TCP_REFUSED_##name,
+#define TCP_REFUSAL_ENUM(name, text, help) TCP_REFUSED_##name,
 enum tcp_refusal { TCP_ADOPTED, TCP_REFUSALS(TCP_REFUSAL_ENUM) TCP_REFUSAL_COUNT };
 #undef TCP_REFUSAL_ENUM
 
-// tcp_refusal_name: "SEND_QUEUE"... tcp_refusal_help: its help.
+// tcp_refusal_name: "send_queue"... tcp_refusal_help: its help.
 const char *tcp_refusal_name(enum tcp_refusal r);
 const char *tcp_refusal_help(enum tcp_refusal r);
 

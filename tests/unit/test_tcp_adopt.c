@@ -419,6 +419,17 @@ static void records_of_one_millisecond_keep_their_order(void **state)
     raw_free(r, true);
 }
 
+// The log, the tree and the metrics show them as they are.
+static void reasons_have_names_in_lower_case(void **state)
+{
+    (void)state;
+    assert_string_equal(tcp_refusal_name(TCP_REFUSED_IN_HAND), "in_hand");
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++) {
+        const char *name = tcp_refusal_name((enum tcp_refusal)r);
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
+    }
+}
+
 // A process killed in tcp_time_wait_move() leaves two: one goes on, and none is refused.
 static void of_a_record_and_its_copy_one_goes_on(void **state)
 {
@@ -517,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_refused_one_leaves_its_generation),
         cmocka_unit_test(every_record_in_time_wait_goes_on_wherever_its_ring_began),
         cmocka_unit_test(records_of_one_millisecond_keep_their_order),
+        cmocka_unit_test(reasons_have_names_in_lower_case),
         cmocka_unit_test(of_a_record_and_its_copy_one_goes_on),
         cmocka_unit_test(of_records_that_are_broken_each_is_counted),
         cmocka_unit_test(whatever_was_written_nothing_is_held_twice_or_lost),

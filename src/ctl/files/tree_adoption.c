@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // control/adoption: the connections that outlived another process.
-#include <ctype.h>
-
 #include "ctl/files/tree_files_internal.h"
-
-static void put_reason(struct tree_out *out, enum tcp_refusal r, uint32_t n)
-{
-    char name[32];
-    snprintf(name, sizeof(name), "%s", tcp_refusal_name(r));
-    for (char *c = name; *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
-    tree_printf(out, "refused_%s %u\n", name, n);
-}
 
 static int adoption_read(struct tree_out *out, void *data)
 {
@@ -24,7 +13,7 @@ static int adoption_read(struct tree_out *out, void *data)
     tree_printf(out, "half_open_refused %u\ntime_wait_refused %u\n", a.of.half_open_refused,
                 a.of.time_wait_refused);
     for (unsigned r = TCP_ADOPTED + 1; r < TCP_REFUSAL_COUNT; r++)
-        put_reason(out, (enum tcp_refusal)r, a.of.refused[r]);
+        tree_printf(out, "refused_%s %u\n", tcp_refusal_name((enum tcp_refusal)r), a.of.refused[r]);
     return 0;
 }
 

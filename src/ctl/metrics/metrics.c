@@ -336,10 +336,9 @@ static void put_service_values(const struct metrics_now *now)
     X(process_resident_memory_bytes, GAUGE, "Resident memory; hugepages are not included.",        \
       put_resident_bytes)                                                                          \
     X(c10m_connections_max, GAUGE, "Connections that can be open at once.", put_connections_max)   \
-    X(c10m_adopted_total, COUNTER,                                                                 \
-      "What this server has adopted at its start from the one before.", metrics_adopted)           \
-    X(c10m_not_adopted_total, COUNTER, "What it has refused of that, by reason.",                  \
-      metrics_not_adopted)                                                                         \
+    X(c10m_adopted, GAUGE, "What this server has adopted at its start from the one before.",       \
+      metrics_adopted)                                                                             \
+    X(c10m_not_adopted, GAUGE, "What it has refused of that, by reason.", metrics_not_adopted)     \
     X(c10m_adoption_silence_seconds, GAUGE,                                                        \
       "From the end of the workers before to the start of these.", metrics_adoption_silence)       \
     X(c10m_verdicts, GAUGE, "What is wrong now: how many sentences of this severity.",             \
