@@ -501,10 +501,14 @@ int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *
     return s->eal_up ? eal_give(uid, gid, err) : 0;
 }
 
-bool server_keep(struct server *s)
+bool server_can_keep(const struct server *s)
 {
-    s->keeps = s->adoption_done && s->params.pages != PAGES_NONE;
-    return s->keeps;
+    return s->adoption_done && s->params.pages != PAGES_NONE;
+}
+
+void server_keep(struct server *s)
+{
+    s->keeps = server_can_keep(s);
 }
 
 void server_stop_workers(struct server *s)

@@ -125,10 +125,14 @@ int server_run(struct server *s, struct err *err);
 // gives up root.
 int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *err);
 
-// server_keep: from now on, connections outlive the end of this server, which comes at once: the
-// next one adopts them (adoption.h). Those of applications that cannot go on are reset. False:
-// nothing is kept: [control] adopt is never, or there are no hugepages.
-bool server_keep(struct server *s);
+// server_can_keep: whether connections can outlive the end of this server. False: [control] adopt
+// is never, or there are no hugepages, or the server does not run yet.
+//
+// server_keep: they do, if they can: the server ends at once, and the next one adopts them
+// (adoption.h). Those of applications that cannot go on are reset. Call it last before
+// server_stop_workers(): the server serves no longer.
+bool server_can_keep(const struct server *s);
+void server_keep(struct server *s);
 
 // server_adoption: the start of a server whose connections outlive it: how many processes have had
 // them, for how long there was no worker, and what was adopted and refused. False: [control] adopt

@@ -72,4 +72,13 @@ echo "silence of each restart in ms: $(sort -n "$TMP/silence" | tr '\n' ' ')"
 claim "no connection was lost, and every byte came back" grep -qx "alive $CONNECTIONS" "$TMP/client"
 claim "SIGTERM ends it in order" stop_server
 claim "... and leaves nothing" nothing_left
+
+# Both wait for the server, which takes SIGUSR2 first.
+claim "a server starts again" adopts auto
+kill -STOP "$SERVER"
+kill -USR2 "$SERVER"
+kill -TERM "$SERVER"
+kill -CONT "$SERVER"
+claim "a SIGTERM behind SIGUSR2 is a stop, not a restart" ends_with 0
+claim "... and leaves nothing" nothing_left
 finish

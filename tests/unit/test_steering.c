@@ -678,6 +678,66 @@ static void a_port_that_follows_says_what_it_read(void **state)
     assert_non_null(strstr(text, "\naddress 10.0.1.2/24\n"));
 }
 
+// ---- restart
+
+static void can_keep(void)
+{
+    env->server.adoption_done = true;
+    env->server.params.pages = PAGES_2M;
+}
+
+static void a_restart_is_refused_where_nothing_is_kept(void **state)
+{
+    assert_int_equal(put("ctl/restart", "now"), -EOPNOTSUPP);
+    can_keep();
+    env->server.params.pages = PAGES_NONE;
+    assert_int_equal(put("ctl/restart", "now"), -EOPNOTSUPP);
+    steering_env_turn(env);
+    assert_false(ctl_steering_restarts(env->steering));
+    assert_false(env->loop.stop);
+}
+
+// What is kept is decided at the end, by serve().
+static void a_restart_ends_the_loop_at_the_next_tick_and_keeps_nothing_yet(void **state)
+{
+    can_keep();
+    assert_int_equal(put("ctl/restart", "now"), 0);
+    assert_true(ctl_steering_restarts(env->steering));
+    assert_false(env->loop.stop);
+    assert_false(env->server.keeps);
+    steering_env_turn(env);
+    assert_true(env->loop.stop);
+    assert_false(env->server.keeps);
+}
+
+// As by a SIGTERM between the write and the tick.
+static void a_restart_that_was_dropped_does_not_end_the_loop(void **state)
+{
+    can_keep();
+    assert_int_equal(put("ctl/restart", "now"), 0);
+    ctl_steering_restart_drop(env->steering);
+    steering_env_turn(env);
+    assert_false(ctl_steering_restarts(env->steering));
+    assert_false(env->loop.stop);
+}
+
+static void without_a_timer_a_restart_is_an_error(void **state)
+{
+    struct err err;
+    int n = 0, fds[CTL_SOURCES_MAX];
+    can_keep();
+    while (n < CTL_SOURCES_MAX &&
+           (fds[n] = ctl_loop_timer(&env->loop, 60000, NULL, NULL, &err)) >= 0)
+        n++;
+    assert_int_equal(put("ctl/restart", "now"), -EIO);
+    assert_false(ctl_steering_restarts(env->steering));
+    while (n > 0)
+        ctl_loop_remove(&env->loop, fds[--n]);
+    assert_int_equal(put("ctl/restart", "now"), 0);
+    steering_env_turn(env);
+    assert_true(env->loop.stop);
+}
+
 int main(void)
 {
 #define FILED(test) cmocka_unit_test_setup_teardown(test, begin_file, end_file)
@@ -699,6 +759,10 @@ int main(void)
         WITH(a_term_that_is_under_way_is_not_called_off),
         WITH(the_second_term_stops_at_once),
         WITH(without_time_to_drain_the_first_one_does),
+        WITH(a_restart_is_refused_where_nothing_is_kept),
+        WITH(a_restart_ends_the_loop_at_the_next_tick_and_keeps_nothing_yet),
+        WITH(a_restart_that_was_dropped_does_not_end_the_loop),
+        WITH(without_a_timer_a_restart_is_an_error),
         WITH(arp_takes_neighbors_and_nothing_else),
         WITH(levels_are_of_all_modules_or_of_one),
         WITH(reset_takes_names_of_what_there_is),

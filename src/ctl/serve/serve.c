@@ -104,13 +104,20 @@ static void tell_stopping(uint32_t drain_s)
     notify_say(state, "stopping; open connections have %u s to finish", drain_s);
 }
 
-// may_drain: connections that the next server adopts do not end.
-static bool may_drain(struct signaled *to, int signal_number)
+// note_restart: the last signal decides: a stop also takes back a restart that has not ended yet.
+static void note_restart(struct signaled *to, bool restart)
 {
-    if (signal_meaning(signal_number) != SIGNAL_RESTART)
+    to->restart = restart;
+    if (to->steering != NULL && !restart)
+        ctl_steering_restart_drop(to->steering);
+}
+
+// may_drain: connections that the next server adopts do not end.
+static bool may_drain(const struct signaled *to, int signal_number)
+{
+    if (!to->restart)
         return signal_number == SIGINT || signal_number == SIGTERM;
-    to->restart = true;
-    return to->server == NULL || !server_keep(to->server);
+    return to->server == NULL || !server_can_keep(to->server);
 }
 
 static void on_signal(void *arg, int signal_number)
@@ -132,6 +139,7 @@ static void on_signal(void *arg, int signal_number)
     to->ends++;
     if (meaning == SIGNAL_CRASH)
         to->crash = signal_number;
+    note_restart(to, meaning == SIGNAL_RESTART);
     const bool drains = may_drain(to, signal_number);
     tell_stopping(drains ? to->conf->control.drain_s : 0);
     if (to->steering != NULL && drains)
@@ -442,6 +450,8 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
             to->restart |= ctl_steering_restarts(steering);
             if (end_profiles(to, &prof, from->profiles, err) != 0)
                 rc = -1;
+            if (to->restart)  // only now: a signal may come while profiles are written
+                server_keep(s);
         }
         ctl_watchdog_stop(&watchdog);
         ctl_http_stop(http);

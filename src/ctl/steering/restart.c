@@ -12,12 +12,13 @@ static int restart_write(struct ctl_steering_entry *e, char *line)
     struct ctl_steering *st = e->st;
     if (strcmp(line, "now") != 0)
         return -EINVAL;
-    if (!server_keep(st->p.server))
+    if (!server_can_keep(st->p.server))
         return tree_refuse(EOPNOTSUPP, "connections are not kept: [control] adopt is never, or "
                                        "there are no hugepages");
+    if (!ctl_steering_kick(st))
+        return tree_refuse(EIO, "no timer for the end: see the log");
     log_say(LOG_ctl, LOG_INFO, "ending for a restart");
-    st->restart = true;
-    ctl_steering_kick(st);  // the loop ends when the writer has its answer
+    st->restart = true;  // the loop ends at the next tick, when the writer has its answer
     return 0;
 }
 
@@ -31,6 +32,11 @@ bool ctl_steering_restart_tick(struct ctl_steering *st)
 bool ctl_steering_restarts(const struct ctl_steering *st)
 {
     return st->restart;
+}
+
+void ctl_steering_restart_drop(struct ctl_steering *st)
+{
+    st->restart = false;
 }
 
 static const struct ctl_steering_file restart_file = {

@@ -90,14 +90,15 @@ static void on_tick(void *arg, uint64_t periods)
     st->timer_fd = -1;
 }
 
-void ctl_steering_kick(struct ctl_steering *st)
+bool ctl_steering_kick(struct ctl_steering *st)
 {
     struct err err;
     if (st->timer_fd >= 0 || st->p.loop == NULL)
-        return;
+        return st->timer_fd >= 0;
     st->timer_fd = ctl_loop_timer(st->p.loop, STEERING_TICK_MS, on_tick, st, &err);
     if (st->timer_fd < 0)
         log_line(LOG_ERROR, "%s", err.text);
+    return st->timer_fd >= 0;
 }
 
 // ---- orders

@@ -66,7 +66,9 @@ int ctl_steering_reload(struct ctl_steering *st, struct err *err);
 void ctl_steering_look(struct ctl_steering *st);
 
 // ctl_steering_restarts: whether ctl/restart was written, so that the loop ends.
+// ctl_steering_restart_drop: it was not: the server was told to stop before it had ended.
 bool ctl_steering_restarts(const struct ctl_steering *st);
+void ctl_steering_restart_drop(struct ctl_steering *st);
 
 // ctl_steering_stop: drains for [control] drain_s, then stops the loop. A second call stops it at
 // once.

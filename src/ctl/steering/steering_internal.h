@@ -86,8 +86,9 @@ uint64_t ctl_steering_now_ms(void);
 int ctl_steering_add(struct ctl_steering *st, struct tree_node *root, const char *path,
                      const struct ctl_steering_file *file, unsigned at);
 
-// ctl_steering_kick: starts the timer, because an order is pending.
-void ctl_steering_kick(struct ctl_steering *st);
+// ctl_steering_kick: starts the timer, because an order is pending. False: there is no timer; it
+// has logged why.
+bool ctl_steering_kick(struct ctl_steering *st);
 
 // ctl_steering_order: sends an order of e to all workers. At its end, e->last begins with `action`,
 // a static text such as "connections killed:". Returns 0, or -EBUSY: an order of e is pending, or
