@@ -448,8 +448,13 @@ bool server_adoption(const struct server *s, struct server_adoption *out)
     return true;
 }
 
+bool adoption_stays(const struct server *s)
+{
+    return s->keeps || (s->adopting && !s->serves);
+}
+
 void adoption_end(struct server *s)
 {
-    if (s->arena != NULL && !s->keeps && (!arena_is_kept(s->arena) || s->adoption_done))
+    if (s->arena != NULL && !adoption_stays(s) && (!arena_is_kept(s->arena) || s->adoption_done))
         arena_drop(s->arena);
 }

@@ -41,6 +41,10 @@ void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT]);
 // may adopt them.
 void adoption_complete(struct server *s);
 
+// adoption_stays: whether the connections stay for the next process when this one ends now: it is
+// told so, or it has adopted them and its start has failed before it served.
+bool adoption_stays(const struct server *s);
+
 // adoption_end: the server ends in order, and has reset its connections: nothing stays, but for
 // server_keep(). One that failed to start leaves what it was to adopt.
 void adoption_end(struct server *s);

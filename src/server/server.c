@@ -511,9 +511,14 @@ void server_keep(struct server *s)
     s->keeps = server_can_keep(s);
 }
 
+void server_serves(struct server *s)
+{
+    s->serves = true;
+}
+
 void server_stop_workers(struct server *s)
 {
-    const enum worker_order order = s->keeps ? WORKER_KEEP : WORKER_STOP;
+    const enum worker_order order = adoption_stays(s) ? WORKER_KEEP : WORKER_STOP;
     server_threads_stop(s);
     linux_ports_stop(s);
     // From the last to the first: workers with queues send the last packets of the others.

@@ -134,6 +134,10 @@ int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *
 bool server_can_keep(const struct server *s);
 void server_keep(struct server *s);
 
+// server_serves: the start is complete. One that fails before, even after server_run(), leaves the
+// connections that it has adopted to the next start.
+void server_serves(struct server *s);
+
 // server_adoption: the start of a server whose connections outlive it: how many processes have had
 // them, for how long there was no worker, and what was adopted and refused. False: [control] adopt
 // is never.
@@ -144,8 +148,9 @@ struct server_adoption {
 };
 bool server_adoption(const struct server *s, struct server_adoption *out);
 
-// server_stop_workers: stops the workers (open connections are reset, but for server_keep()); for
-// those who hold a far end of a port and close it before the server. server_stop does it too.
+// server_stop_workers: stops the workers (open connections are reset, but for what stays:
+// server_keep(), server_serves()); for those who hold a far end of a port and close it before the
+// server. server_stop does it too.
 void server_stop_workers(struct server *s);
 
 // server_stop: stops the workers as server_stop_workers(), closes ports, gives all memory back, but

@@ -26,6 +26,7 @@ struct server {
     bool adopting;              // connections of a dead process are in the arena
     bool adoption_done;         // they are those of this server
     bool keeps;                 // server_keep()
+    bool serves;                // server_serves()
     struct tcp_adopted adopted;
     uint64_t silent_us;  // since the workers before ended
     unsigned n_inited;   // services whose init was done

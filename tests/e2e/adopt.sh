@@ -76,12 +76,20 @@ page = open(sys.argv[2], "rb").read()
 with open(sys.argv[1], "r+b") as f:  # hugetlbfs has no write()
     mmap.mmap(f.fileno(), 0)[-len(page):] = page' "$FILE" "$TMP/page"
 nsenter --net=/run/netns/"$NS" python3 -c 'import socket, time
+import sys
 s = socket.create_server(("127.0.0.1", 18080))
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.bind(sys.argv[1])
 print("listens", flush=True)
-time.sleep(600)' >"$TMP/other" &
+time.sleep(600)' "$TMP/manager" >"$TMP/other" &
 OTHER=$!
 claim "another process has the address of HTTP" within 60 grep -q listens "$TMP/other"
 claim "... and one that fails when it has adopted them" says 1 'control.http.*required is on' serve --adopt require -s control.http=127.0.0.1:18080 -s control.required=on
+# The timer of the watchdog is the last thing before it says "serving": the workers run by then.
+TRAP=$(dirname "$C10M")/../tests/libtimer_trap.so
+without_timer() { LD_PRELOAD=$TRAP NOTIFY_SOCKET=$TMP/manager WATCHDOG_USEC=1492000 serve --adopt require; }
+claim "... and one that fails when its workers run" says 1 'timerfd: Cannot allocate' without_timer
+claim "... and had adopted them" grep -q 'adopted [1-9]' "$TMP/said"
 kill $OTHER
 OTHER=
 claim "the next one adopts them all" adopts_rest

@@ -78,7 +78,7 @@ claim "... and all go on with their numbers" now "alive $((2 * HALF)) kinds xy v
 claim "the version before, which refuses some, is started" becomes 1 some
 claim "... half of them go on with their numbers" now "alive $HALF kinds x versions 1 wrong 0"
 claim "... and the others are counted" refused $HALF
-claim "... and in the log" logs "adopted $HALF connections, .* not adopted: $HALF, APP_STATE $HALF"
+claim "... and in the log" logs "adopted $HALF connections, .* not adopted: $HALF, app_state $HALF"
 claim "the next version without a function is started" becomes 2 none
 claim "... says that it cannot" logs 'it cannot convert it, and they are reset'
 claim "... and all are reset" now "alive 0 kinds - versions - wrong 0"

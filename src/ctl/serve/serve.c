@@ -441,6 +441,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
         if (rc == 0)
             rc = ctl_watchdog_start(&watchdog, loop, &shown, err);
         if (rc == 0) {
+            server_serves(s);
             log_line(LOG_INFO, "serving");
             notify_say("READY=1", "serving");
             to->steering = steering;
