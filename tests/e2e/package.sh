@@ -100,7 +100,12 @@ claim "the service ends in order" event '^end 0$'
 rm -r "$ROOT/var/www/index.html"
 removed() { there dpkg -r libc10m-dev c10m && [ ! -e "$ROOT/usr/bin/c10m" ] && [ -e "$ROOT/etc/c10m/quickstart.conf" ] && [ ! -e "$ROOT/usr/include/c10m" ]; }
 claim "after a removal the configuration is still there" removed
-claim "a purge removes the rest" there dpkg -P c10m libc10m-dev
+# What the doctor could not undo.
+mkdir -p "$ROOT/var/lib/c10m"
+echo '{}' >"$ROOT/var/lib/c10m/doctor.json"
+claim "a purge removes the rest, and says that it keeps the doctor's record" says 0 'kept /var/lib/c10m: doctor.json' there dpkg -P c10m libc10m-dev
+claim "... indeed" grep -q '{}' "$ROOT/var/lib/c10m/doctor.json"
+rm -rf "$ROOT/var/lib/c10m"
 same_users() { users | diff "$TMP/users" -; }
 claim "... the user too" same_users
 nothing_left() { added | grep -vE '^/(tmp|root|var/(cache|backups|www|lib/(apt|dpkg|systemd)|log/(apt|dpkg|alternatives|lastlog|faillog))|etc/[a-z]*-$)' >"$TMP/left"; cat "$TMP/left"; ! [ -s "$TMP/left" ] && ! there find /run /var/log /etc -name '*c10m*' | grep .; }
