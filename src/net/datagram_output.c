@@ -156,7 +156,7 @@ static enum drop_reason served_error(struct net *net, struct clock_now now, cons
     if (error != EMSGSIZE || net->reasm == NULL || e->mtu >= net->ip_bytes_max ||
         !net_serves(net, e->dst_port, net->local_ix_first + e->local))
         return DROP_icmp_no_owner;
-    udp_path_lower(net->open, &e->src, e->mtu, now.us / 1000);
+    udp_path_lower(net->open, &e->src, e->mtu, now.us / 1000, &net->stats->c);
     net->stats->c.delivered++;
     return DROP_NONE;
 }

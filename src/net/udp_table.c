@@ -153,7 +153,16 @@ static uint32_t set_of(const struct udp_table *t, const struct ip_addr *to)
     return (uint32_t)h % (UDP_PATHS / UDP_PATH_WAYS) * UDP_PATH_WAYS;
 }
 
-void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms)
+// count: p is to be the entry of `to`.
+static void count(const struct udp_path *p, const struct ip_addr *to, uint64_t now_ms,
+                  struct core_counters *c)
+{
+    c->udp_paths_lowered++;
+    c->udp_paths_evicted += p->until_ms > now_ms && !ip_equal(&p->to, to);
+}
+
+void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms,
+                    struct core_counters *c)
 {
     struct udp_path *set = &t->paths[set_of(t, to)], *p = set;
     for (unsigned w = 0; w < UDP_PATH_WAYS; w++) {
@@ -167,6 +176,7 @@ void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
             p = &set[w];
     }
     const uint16_t least = ip_is_v4(to) ? UDP_PMTU_MIN4 : IP6_MTU_MIN;
+    count(p, to, now_ms, c);
     *p = (struct udp_path){*to, now_ms + UDP_PATH_MS, MAX(mtu, least)};
     t->narrow_until_ms = p->until_ms;
 }

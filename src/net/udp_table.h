@@ -9,6 +9,7 @@
 #include "base/addr.h"
 #include "base/clock.h"
 #include "base/siphash.h"
+#include "stat/counters.h"
 
 enum {
     UDP_PORTS_MAX = 4096,  // open at a time: as many as the ephemeral ports of a busy resolver
@@ -80,11 +81,13 @@ bool udp_table_view(const struct udp_table *t, uint16_t ix, struct udp_open *out
 bool udp_table_shows(const struct udp_table *t, const struct ip_addr *at, uint16_t port);
 
 // udp_path_lower: stores the MTU of mtu bytes that a router reported for the path to `to`, at least
-// UDP_PMTU_MIN4 or IP6_MTU_MIN, for UDP_PATH_MS.
+// UDP_PMTU_MIN4 or IP6_MTU_MIN, for UDP_PATH_MS. Counts in *c that it did, and
+// that another path lost its place.
 //
 // udp_path_mtu: the stored MTU of the path, or `mtu`, the link's, if there is none.
 // udp_paths_forget: removes all.
-void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms);
+void udp_path_lower(struct udp_table *t, const struct ip_addr *to, uint16_t mtu, uint64_t now_ms,
+                    struct core_counters *c);
 uint16_t udp_path_mtu(const struct udp_table *t, const struct ip_addr *to, uint16_t mtu,
                       uint64_t now_ms);
 void udp_paths_forget(struct udp_table *t);

@@ -100,6 +100,9 @@
     X(udp_unsent6, "of udp_unsent, those over IPv6")                                               \
     X(udp_refused6, "UDP datagrams over IPv6 refused: the application had no room")                \
     X(udp_ports_now, "UDP ports that applications opened, without those in udp6_ports_now")        \
+    X(udp_paths_lowered, "ICMP errors about datagrams whose MTU is remembered for the path")       \
+    X(udp_paths_evicted,                                                                           \
+      "of udp_paths_lowered, those that took the place of a path still remembered")                \
     X(udp6_ports_now,                                                                              \
       "UDP ports that applications opened at an IPv6 address, or at all of both families")         \
     X(tx_waits, "times that a turn ended with connections waiting for room in a port")             \

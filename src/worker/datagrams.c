@@ -275,7 +275,7 @@ static void deliver_error(struct worker *w, const struct udp_in *u, struct c10m_
     p->device = net_device(w->ports[w->rx_port].net, u->local);
     w->stats->c.delivered++;
     if (e.error == EMSGSIZE) {
-        udp_path_lower(w->udp, &u->src, u->mtu, w->tcp.now.us / 1000);
+        udp_path_lower(w->udp, &u->src, u->mtu, w->tcp.now.us / 1000, &w->stats->c);
         e.mtu = net_mtu(w->ports[w->rx_port].net, w->tcp.now, &u->src);
     }
     if (s->app->packet_error == NULL || e.error == 0)

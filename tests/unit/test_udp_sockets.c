@@ -1092,11 +1092,13 @@ static void paths_are_bounded_and_the_oldest_of_a_set_goes(void **state)
     assert_non_null(t);
     udp_table_init(t, (struct siphash_key){1, 2});
     unsigned known = 0;
+    struct core_counters c = {.udp_paths_lowered = 0};
     for (uint32_t i = 0; i < 4 * UDP_PATHS; i++) {
         const struct ip_addr to = ip_from_v4(0x0b000000 + i);
-        udp_path_lower(t, &to, 1000, 1000 + i);
+        udp_path_lower(t, &to, 1000, 1000 + i, &c);
         assert_int_equal(udp_path_mtu(t, &to, 1500, 1000 + i), 1000);
-        udp_path_lower(t, &to, 900, 1000 + i);
+        udp_path_lower(t, &to, 900, 1000 + i, &c);
+        udp_path_lower(t, &to, 1000, 1000 + i, &c);  // lowers nothing
         assert_int_equal(udp_path_mtu(t, &to, 1500, 1000 + i), 900);
     }
     for (uint32_t i = 0; i < 4 * UDP_PATHS; i++) {
@@ -1104,6 +1106,11 @@ static void paths_are_bounded_and_the_oldest_of_a_set_goes(void **state)
         known += udp_path_mtu(t, &to, 1500, 2000) != 1500;
     }
     assert_int_equal(known, UDP_PATHS);
+    assert_int_equal(c.udp_paths_lowered, 2 * 4 * UDP_PATHS);
+    assert_int_equal(c.udp_paths_evicted, 3 * UDP_PATHS);
+    const struct ip_addr again = ip_from_v4(0x0b000000);  // all have ended: nobody is evicted
+    udp_path_lower(t, &again, 1000, 2000 + 2 * UDP_PATH_MS, &c);
+    assert_int_equal(c.udp_paths_evicted, 3 * UDP_PATHS);
     udp_paths_forget(t);
     const struct ip_addr last = ip_from_v4(0x0b000000 + 4 * UDP_PATHS - 1);
     assert_int_equal(udp_path_mtu(t, &last, 1500, 2000), 1500);
