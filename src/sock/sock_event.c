@@ -337,8 +337,8 @@ static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict 
         app_of(c)->timer(c);
 }
 
-// The block is in hand already (worker/hand.h): it is of the burst, or tcp_icmp() or tcp_timer() has
-// touched it.
+// The block is in hand already (worker/hand.h): it is of the burst, or tcp_icmp() or tcp_timer()
+// has touched it.
 void sock_event(struct sock *k, const struct tcp_verdict *v, const uint8_t *data)
 {
     struct c10m_conn c = {k, &k->tcp->blocks[v->block], v->block, 0};

@@ -1,10 +1,6 @@
 # lib.sh: a server over TAP in a network namespace of its own, and claims about it.
 # A test sources this with $1 the c10m binary; each "claim NAME COMMAND" passes or fails the script.
 set -euo pipefail
-# Tests that run beside others (tests/meson.build) have the locks of cores to themselves: their servers have the same cores.
-if [ "${C10M_BESIDE:-}" = yes ]; then
-    C10M_BESIDE=done exec unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run/lock && exec "$@"' -- "$0" "$@"
-fi
 C10M=$(realpath "$1")
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 NS=c10mtest$$
