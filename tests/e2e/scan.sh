@@ -5,7 +5,7 @@
 command -v nmap >/dev/null && command -v sslscan >/dev/null || { echo "skipped: no nmap or no sslscan"; exit 77; }
 write_conf
 sed -i 's,^\[memory\],http = 127.0.0.1:8000\n&\nhugepage = none,' "$TMP/conf"
-claim "the server comes up" start_server
+claim "the server comes up" start_server --set tcp.time_wait_ms=2000  # no connection is left soon
 # A port at which nmap's scripts for HTTP look without being told.
 CONTROL=127.0.0.1:8000
 answers() { inside curl -sS -f -m 10 -o "$TMP/page" "http://$1"; }
