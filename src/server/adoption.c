@@ -362,7 +362,8 @@ static void say_change(const struct server *s, unsigned i, struct sock_change ch
                              : "it converts it");
 }
 
-// convert_states: nothing but a signal can end this start before the workers run.
+// convert_states: after all of the start that can be tried beforehand. If the rest fails, the
+// connections stay with their state of the new version.
 static void convert_states(struct server *s)
 {
     struct sock_states *st = &s->adoption->states;
@@ -370,7 +371,7 @@ static void convert_states(struct server *s)
     const struct sock_change change = sock_states_begin(st, s->services, n);
     unsigned refused = 0;
     for (unsigned i = 0; i < n; i++)
-        if ((change.other >> i & 1) != 0 && s->services[i].app->adopts)
+        if ((change.other >> i & 1) != 0)
             say_change(s, i, change);
     for (unsigned i = 0; i < s->params.n_workers; i++)
         refused += sock_adopt(&s->workers[i]->sock, st, change);
@@ -387,7 +388,6 @@ static void take_refused(struct server *s)
     all->half_open = s->adopted.half_open;
     all->time_wait = s->adopted.time_wait;
     s->adopted = *all;
-    *all = (struct tcp_adopted){.connections = 0};
 }
 
 static void put_refused(const struct tcp_adopted *a, struct text *out)
@@ -446,6 +446,12 @@ bool server_adoption(const struct server *s, struct server_adoption *out)
         return false;
     *out = (struct server_adoption){s->adoption->starts, s->silent_us, s->adopted};
     return true;
+}
+
+void adoption_serves(struct server *s)
+{
+    if (s->adoption != NULL)
+        s->adoption->refused = (struct tcp_adopted){.connections = 0};
 }
 
 bool adoption_stays(const struct server *s)

@@ -41,6 +41,9 @@ void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT]);
 // may adopt them.
 void adoption_complete(struct server *s);
 
+// adoption_serves: the start is over: what was refused is told, and not by the next process.
+void adoption_serves(struct server *s);
+
 // adoption_stays: whether the connections stay for the next process when this one ends now: it is
 // told so, or it has adopted them and its start has failed before it served.
 bool adoption_stays(const struct server *s);

@@ -514,6 +514,7 @@ void server_keep(struct server *s)
 void server_serves(struct server *s)
 {
     s->serves = true;
+    adoption_serves(s);
 }
 
 void server_stop_workers(struct server *s)

@@ -7,20 +7,24 @@
 
 void sock_states_note(struct sock_states *st, const struct c10m_service *services, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
+    uint32_t unknown = 0;
+    for (unsigned i = 0; i < n; i++) {
         st->version[i] = services[i].app->state_version;
-    shared_u32_store_release(&st->mixed, 0);  // after the versions
+        unknown |= services[i].app->adopts ? 0 : 1u << i;
+    }
+    shared_u32_store_release(&st->unknown, unknown);  // after the versions
 }
 
 struct sock_change sock_states_begin(struct sock_states *st, const struct c10m_service *services,
                                      unsigned n)
 {
-    const uint32_t unknown = shared_u32_load(&st->mixed);
-    struct sock_change c = {.other = unknown, .unknown = unknown};
+    const uint32_t unknown = shared_u32_load(&st->unknown);
+    struct sock_change c = {.other = 0, .unknown = unknown};
     for (unsigned i = 0; i < n; i++)
-        if (st->version[i] != services[i].app->state_version)
+        if (services[i].app->adopts &&
+            ((unknown >> i & 1) != 0 || st->version[i] != services[i].app->state_version))
             c.other |= 1u << i;
-    shared_u32_store(&st->mixed, c.other);
+    shared_u32_store(&st->unknown, unknown | c.other);
     __asm__ volatile("" ::: "memory");  // this process may be killed at the next store
     return c;
 }

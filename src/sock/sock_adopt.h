@@ -2,9 +2,10 @@
 // sock_adopt.h: whether applications understand the state of connections that another process left.
 //
 // The versions of the state (c10m_app.state_version) outlive the process beside the connections.
-// Applications convert the state when nothing else can make the start fail, so that a start that
-// fails changes nothing. A process that ends while they do leaves state of two versions in these
-// services: it is marked before, and the next process refuses all of it.
+// Applications convert the state late in the start, so that most starts that fail change nothing. A
+// process that ends while they do leaves state of two versions in these services: they are marked
+// before, and the next process refuses all of it. So are services whose application did not go on
+// in other processes (c10m_app.adopts): what it kept may have been pointers.
 //
 //   sock_states_begin()   which services have state of another version; marks them
 //   sock_adopt()          once for each worker
@@ -17,13 +18,13 @@
 // sock_states: in memory that outlives the process.
 struct sock_states {
     uint32_t version[TCP_SERVICES_MAX];  // of the state of each service's connections
-    struct shared_u32 mixed;             // services with state of several versions, one bit each
+    struct shared_u32 unknown;           // services of whose state nobody knows, one bit each
 };
 
 // sock_change: services, one bit each.
 struct sock_change {
-    uint32_t other;    // their state is not of the version of their application
-    uint32_t unknown;  // of these: nobody knows of which
+    uint32_t other;    // they go on, and their state is not of the version of their application
+    uint32_t unknown;  // nobody knows of which
 };
 
 // sock_states_note: there are no connections yet: notes the versions of these n services.

@@ -420,6 +420,7 @@ void sock_shown(struct sock *k, uint32_t ix)
     if (!(c.b->flags & BF_IN_APP) || (c.b->flags & BF_ABORT) || app_of(&c)->reload == NULL)
         return;
     shared_u8_store(&k->serving, c.b->service);
+    tcp_touch(k->tcp, ix);
     app_of(&c)->reload->shown(&c);
     settle_all(&c);
 }

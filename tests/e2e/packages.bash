@@ -1,4 +1,4 @@
-# packages.bash: sourced after lib.sh: the Debian packages of this source, and those of a later version, as $TMP/v1 and $TMP/v2.
+# packages.bash: sourced with $HERE and $TMP set: the Debian packages of this source, and those of a later version, as $TMP/v1 and $TMP/v2.
 SOURCE=$(realpath "$HERE/../..")
 COPY=$TMP/source
 
@@ -27,10 +27,12 @@ later_packages() {
 }
 
 # debian_packages: those that another test has left in the source's build-packages, or made anew. Their name says what they are
-# made of: everything but the tests.
+# made of: everything but the tests. Several may make them at once: the first one's stay.
 debian_packages() {
     local kept
     kept=$SOURCE/build-packages/$(git -C "$SOURCE" ls-files -z -- . ':!tests' | (cd "$SOURCE" && xargs -0 sha256sum) | sha256sum | cut -c 1-16)
-    cp -r "$kept/v1" "$kept/v2" "$TMP" 2>/dev/null && return
-    first_packages && later_packages && rm -rf "${kept%/*}" && mkdir -p "$kept.new" && cp -r "$TMP/v1" "$TMP/v2" "$kept.new" && mv "$kept.new" "$kept"
+    [ ! -d "$kept" ] || { cp -r "$kept/v1" "$kept/v2" "$TMP" && return; }
+    first_packages && later_packages && mkdir -p "$kept.$$" && cp -r "$TMP/v1" "$TMP/v2" "$kept.$$" || return 1
+    mv -T "$kept.$$" "$kept" 2>/dev/null || rm -rf "$kept.$$"
+    find "${kept%/*}" -mindepth 1 -maxdepth 1 -mmin +1440 -exec rm -rf {} +  # of sources that are gone
 }

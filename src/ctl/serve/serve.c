@@ -139,8 +139,9 @@ static void on_signal(void *arg, int signal_number)
     to->ends++;
     if (meaning == SIGNAL_CRASH)
         to->crash = signal_number;
+    const bool ends = to->restart;  // the loop has been stopped
     note_restart(to, meaning == SIGNAL_RESTART);
-    const bool drains = may_drain(to, signal_number);
+    const bool drains = !ends && may_drain(to, signal_number);
     tell_stopping(drains ? to->conf->control.drain_s : 0);
     if (to->steering != NULL && drains)
         ctl_steering_stop(to->steering);
@@ -451,6 +452,7 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
             to->restart |= ctl_steering_restarts(steering);
             if (end_profiles(to, &prof, from->profiles, err) != 0)
                 rc = -1;
+            to->restart &= !signals_asked();  // a stop that nobody has read takes it back
             if (to->restart)  // only now: a signal may come while profiles are written
                 server_keep(s);
         }
