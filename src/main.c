@@ -26,6 +26,7 @@
 #include "doctor/doctor_main.h"
 #include "load/load_main.h"
 #include "prof/prof_files.h"
+#include "server/adoption_forecast.h"
 #include "server/server_check.h"
 #include "server/server_conf.h"
 #include "server/server_fit.h"
@@ -40,7 +41,7 @@ struct conf_options {
     const char *file;
     char *sets[SETS_MAX];
     unsigned n_sets;
-    bool measure;                // plan
+    bool measure, adoption;      // plan
     bool syntax;                 // check
     bool dry;                    // clean
     struct prof_files profiles;  // serve
@@ -63,19 +64,18 @@ static char *adopt_set(const char *mode)
 // Returns 0: continue; 1: print the help; 2: wrong usage.
 static int parse_conf_options(int argc, char **argv, struct conf_options *o)
 {
-    static const struct option table[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"set", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {"measure", no_argument, NULL, 'm'},
-        {"syntax", no_argument, NULL, 'n'},
-        {"dry-run", no_argument, NULL, 'd'},
-        {"no-host", no_argument, NULL, 'n'},
-        {"adopt", required_argument, NULL, 'a'},
-        PROF_FILES_OPTIONS('p'),
-        {NULL, 0, NULL, 0}};  // --no-host: the former name of --syntax
     const bool plan = strcmp(argv[0], "plan") == 0, check = strcmp(argv[0], "check") == 0,
                serve = strcmp(argv[0], "serve") == 0, clean = strcmp(argv[0], "clean") == 0;
+    const struct option table[] = {{"config", required_argument, NULL, 'c'},
+                                   {"set", required_argument, NULL, 's'},
+                                   {"help", no_argument, NULL, 'h'},
+                                   {"measure", no_argument, NULL, 'm'},
+                                   {"syntax", no_argument, NULL, 'n'},
+                                   {"dry-run", no_argument, NULL, 'd'},
+                                   {"no-host", no_argument, NULL, 'n'},
+                                   {"adopt", plan ? no_argument : required_argument, NULL, 'a'},
+                                   PROF_FILES_OPTIONS('p'),
+                                   {NULL, 0, NULL, 0}};  // --no-host: the former name of --syntax
     int c, index = 0;
     optind = 1;
     while ((c = getopt_long(argc, argv, "c:s:h", table, &index)) != -1) {
@@ -85,6 +85,8 @@ static int parse_conf_options(int argc, char **argv, struct conf_options *o)
             o->sets[o->n_sets++] = optarg;
         else if (c == 'm' && plan)
             o->measure = true;
+        else if (c == 'a' && plan)
+            o->adoption = true;
         else if (c == 'n' && check)
             o->syntax = true;
         else if (c == 'd' && clean)
@@ -137,7 +139,10 @@ static int load_conf(int argc, char **argv, const char *what, struct conf *c,
             fputs(
                 "      --measure             measure the costs for the packet budget on the first\n"
                 "                            worker's CPU, which takes some seconds (default: use\n"
-                "                            typical costs)\n",
+                "                            typical costs)\n"
+                "      --adopt               say only which connections the next start would "
+                "adopt;\n"
+                "                            status 1: it would not adopt them\n",
                 rc == 1 ? stdout : stderr);
         if (strcmp(argv[0], "serve") == 0)
             fputs("      --adopt MODE              [control] adopt: never, auto or "
@@ -275,6 +280,27 @@ static int plan_budget(const struct server_params *p, bool measure, struct text 
     return 0;
 }
 
+// plan_adoption: with connections = max the next start has as many as fit after the present server
+// has ended.
+static int plan_adoption(struct server_params *p, const struct conf_options *o)
+{
+    struct err err;
+    struct text text;
+    if (p->connections == 0 && server_owner(p) != 0) {
+        puts("adoption: with connections = max it is known only after the server has ended");
+        return 1;
+    }
+    if (server_fit_max(p, &err) != 0) {
+        print_error(o, "", &err);
+        return 1;
+    }
+    text_init(&text, 1 << 16);
+    const int adopts = adoption_forecast(p, &text);
+    fputs(text_str(&text), stdout);
+    text_free(&text);
+    return adopts == 0 ? 0 : 1;
+}
+
 static int plan_main(int argc, char **argv)
 {
     static struct conf c;
@@ -289,6 +315,8 @@ static int plan_main(int argc, char **argv)
         return rc;
     if (params_of(&c, &o, &p) != 0)
         return 2;
+    if (o.adoption)
+        return plan_adoption(&p, &o);
     struct text text;
     text_init(&text, 1 << 20);
     const int fit = server_fit_max(&p, &err);

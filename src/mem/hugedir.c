@@ -236,17 +236,21 @@ int hugedir_keep(struct hugedir *d, struct err *e)
     return 0;
 }
 
-int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
+// open_kept: the file NAME that its owner keeps or kept; -1: errno.
+static int open_kept(const char *dir, const char *name, int access, struct hugedir_kept *out)
 {
     static const size_t pages[] = {PAGE_2M, PAGE_1G};
     char path[PATH_BYTES];
     struct stat st;
     struct statfs s;
-    for (unsigned i = 0; i < ARRAY_LEN(pages) && is_kept(d->dir, d->name); i++) {
-        file_path(path, d->dir, size_dir(pages[i]), d->name);
-        const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0)
+    int why = ENOENT;
+    for (unsigned i = 0; i < ARRAY_LEN(pages) && is_kept(dir, name); i++) {
+        file_path(path, dir, size_dir(pages[i]), name);
+        const int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0) {
+            why = errno == ENOENT ? why : errno;
             continue;
+        }
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &s) == 0 &&
             is_hugetlbfs(&s, pages[i])) {
             *out =
@@ -255,7 +259,18 @@ int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
         }
         close(fd);
     }
+    errno = why;
     return -1;
+}
+
+int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
+{
+    return open_kept(d->dir, d->name, O_RDWR, out);
+}
+
+int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out)
+{
+    return open_kept(dir, name, O_RDONLY, out);
 }
 
 // unmount_ours: unmounts `path` if a c10m process mounted it. A mount in use stays, unless flags

@@ -43,7 +43,9 @@ struct hugedir_kept {
 };
 
 // hugedir_reopen: opens the file NAME that a dead owner kept. Returns a descriptor, or -1: there is
+// none. hugedir_look: opens it to read, also while its owner lives; -1: errno is ENOENT if there is
 // none.
+int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out);
 int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out);
 
 // hugedir_dead_bytes: bytes in pages of page_bytes that files of dead owners hold below DIR, of

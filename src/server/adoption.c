@@ -7,41 +7,19 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "server/adoption_state.h"
 #include "server/server_internal.h"
 #include "sock/sock_adopt.h"
 #include "worker/hand.h"
-
-// Increase it when the meaning of a field that stays changes, not only its place.
-enum { ADOPTION_VERSION = 3, STATE_BYTES = 16384 };
-
-static const char MAGIC[8] = "c10mkeep";
 
 // Keys whose output peers have seen, or that records depend on. The others are drawn anew: what
 // they decide is made anew as well.
 static const enum secret kept_keys[] = {SECRET_NUMBERS, SECRET_COOKIES, SECRET_FAST_OPEN,
                                         SECRET_TIMESTAMPS};
 
-// adoption: the begin of the arena.
-struct adoption {
-    char magic[sizeof(MAGIC)];
-    struct shared_u32 complete;  // 1: the workers run, or ran; the next process believes it
-    uint32_t starts;             // processes that had these connections
-    struct adoption *at;         // its own address: buffers have pointers into themselves
-    uint64_t epoch_us;           // CLOCK_BOOTTIME where the workers' clock is 0
-    uint64_t clock_us;           // the workers' clock when the process before ended
-    uint64_t ran_us;             // the same of the last process whose workers ran
-    struct tcp_adopted refused;  // by starts that failed later; only what was refused
-    struct siphash_key keys[SECRET_COUNT];
-    uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];
-    struct sock_states states;  // versions of what applications keep in connections
-    char layout[];              // lines, with a last zero
-};
-
-enum { LAYOUT_BYTES = STATE_BYTES - sizeof(struct adoption) };
-
 uint64_t adoption_bytes(const struct server_params *p)
 {
-    return p->adopt == SERVER_ADOPT_NEVER ? 0 : STATE_BYTES;
+    return p->adopt == SERVER_ADOPT_NEVER ? 0 : ADOPTION_STATE_BYTES;
 }
 
 static uint64_t boot_us(void)
@@ -49,64 +27,6 @@ static uint64_t boot_us(void)
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-// ---- the layout: a line for each thing that both processes must have in common
-
-static void put_sizes(struct text *out)
-{
-    text_printf(out, "version %d\n", ADOPTION_VERSION);
-    text_printf(out, "block %zu ext %zu flight %zu %d %d buf %zu %d syn %zu time_wait %zu %zu\n",
-                sizeof(struct block), sizeof(struct ext), sizeof(struct flight), FLIGHT_BYTES,
-                FLIGHT_LARGE_BYTES, sizeof(struct buf), BUF_STRIDE, sizeof(struct syn_record),
-                sizeof(struct time_wait), sizeof(struct time_wait6));
-    text_printf(out, "worker %zu\n", sizeof(struct worker));
-}
-
-static void put_memory(const struct server_params *p, struct text *out)
-{
-    struct region r[REGION_COUNT];
-    server_regions(p, r);
-    text_printf(out, "[cpu] workers %u\n", p->n_workers);
-    for (unsigned i = 0; i < REGION_COUNT; i++)
-        text_printf(out, "memory %s %llu\n", r[i].name, (unsigned long long)r[i].bytes);
-}
-
-static void put_services(const struct server_params *p, struct text *out)
-{
-    for (unsigned i = 0; i < p->n_services; i++)
-        text_printf(out, "[service %s] app %s\n", p->services[i].name, p->services[i].app->name);
-}
-
-static void put_addresses(const struct server_params *p, struct text *out)
-{
-    char at[IP_TEXT_BYTES];
-    for (unsigned i = 0; i < p->n_ports; i++)
-        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
-            text_printf(out, "[port %s] address %s\n", p->ports[i].port.name,
-                        ip_text(&p->ports[i].net.locals[k].addr, at));
-}
-
-static void put_layout(const struct server_params *p, struct text *out)
-{
-    put_sizes(out);
-    put_memory(p, out);
-    put_services(p, out);
-    put_addresses(p, out);
-}
-
-// differs: the first line of `now` that `before` does not have at its place; NULL: none.
-static const char *differs(const char *before, const char *now, char line[128])
-{
-    size_t at = 0, begin = 0;
-    for (; before[at] == now[at] && now[at] != '\0'; at++)
-        if (now[at] == '\n')
-            begin = at + 1;
-    if (before[at] == now[at])
-        return NULL;
-    const char *of = now[begin] != '\0' ? now : before;
-    snprintf(line, 128, "%.*s", (int)strcspn(of + begin, "\n"), of + begin);
-    return line;
 }
 
 // ---- opening
@@ -138,15 +58,9 @@ static bool has_size(const struct server *s)
 static const char *refusal(const struct server *s, const char *layout, char line[128])
 {
     const struct adoption *a = s->adoption;
-    if (memcmp(a->magic, MAGIC, sizeof(MAGIC)) != 0)
-        return "it is not the state of a server";
-    if (shared_u32_load(&a->complete) == 0)
-        return "that server ended while it started";
-    if (a->at != a)
+    const char *other = adoption_differs(a, layout, line);
+    if (other == NULL && a->at != a)
         return "its memory cannot be mapped at the same address";
-    if (memchr(a->layout, '\0', LAYOUT_BYTES) == NULL)
-        return "its layout has no end";
-    const char *other = differs(a->layout, layout, line);
     if (other == NULL && !has_size(s))
         return "its memory is shorter or longer than its layout says";
     return other;
@@ -154,16 +68,16 @@ static const char *refusal(const struct server *s, const char *layout, char line
 
 static struct adoption *carve_state(struct server *s)
 {
-    return arena_carve(s->arena, "state", STATE_BYTES, CACHE_LINE);
+    return arena_carve(s->arena, "state", ADOPTION_STATE_BYTES, CACHE_LINE);
 }
 
 static int begin_anew(struct server *s, const char *layout, struct err *err)
 {
     struct adoption *a = s->adoption;
-    if (strlen(layout) >= LAYOUT_BYTES)
+    if (strlen(layout) >= ADOPTION_LAYOUT_BYTES)
         return err_set(err, "[control] adopt: too many addresses and services");
-    memset(a, 0, STATE_BYTES);
-    memcpy(a->magic, MAGIC, sizeof(MAGIC));
+    memset(a, 0, ADOPTION_STATE_BYTES);
+    memcpy(a->magic, ADOPTION_MAGIC, sizeof(a->magic));
     strcpy(a->layout, layout);
     memcpy(a->keys, s->keys.of, sizeof(a->keys));
     memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
@@ -232,7 +146,7 @@ int adoption_open(struct server *s, struct err *err)
     if (s->arena == NULL || s->params.adopt == SERVER_ADOPT_NEVER)
         return s->arena == NULL ? -1 : 0;
     text_init(&layout, 1 << 16);
-    put_layout(&s->params, &layout);
+    adoption_layout(&s->params, &layout);
     const int rc = open_state(s, text_str(&layout), err);
     text_free(&layout);
     return rc;
@@ -349,17 +263,12 @@ int adoption_enter(struct server *s, struct worker *w, struct err *err)
 static void say_change(const struct server *s, unsigned i, struct sock_change change)
 {
     const struct c10m_app *app = s->services[i].app;
-    const bool unknown = (change.unknown >> i & 1) != 0;
-    char was[32] = "of an unknown version";
-    if (!unknown)
-        snprintf(was, sizeof(was), "of version %u", s->adoption->states.version[i]);
-    log_line(
-        unknown || app->adopt == NULL ? LOG_WARN : LOG_INFO,
-        "service %s: the state of its connections is %s, the application %s has version %u: %s",
-        s->services[i].name, was, app->name, app->state_version,
-        unknown              ? "they are reset"
-        : app->adopt == NULL ? "it cannot convert it, and they are reset"
-                             : "it converts it");
+    struct text line;
+    text_init(&line, 1024);
+    adoption_change(&s->adoption->states, change, &s->services[i], i, &line);
+    const bool converts = app->adopt != NULL && (change.unknown >> i & 1) == 0;
+    log_line(converts ? LOG_INFO : LOG_WARN, "%s", text_str(&line));
+    text_free(&line);
 }
 
 // convert_states: after all of the start that can be tried beforehand. If the rest fails, the

@@ -70,7 +70,20 @@ claim "the same version is started" becomes 1 none
 claim "... and adopts all of them" logs "adopted $((2 * HALF)) connections"
 claim "... without a word about versions" eval '! grep -q "state of its connections" "$TMP/log"'
 
+# plan VERSION all|some|none OPTION...: what the next start would say, told before anything is stopped.
+plan() {
+    TALLY_VERSION=$1 TALLY_ADOPT=$2 nsenter --net=/run/netns/"$NS" "$C10M" plan --adopt -c "$TMP/conf" $(as_root) -s control.adopt=auto "${@:3}"
+}
+claim "plan says that the running server's connections would be adopted" says 0 "^adoption: the next start adopts the connections of process $SERVER\$" plan 1 none
+claim "... by each service" eval 'says 0 "^  service tally: its connections go on$" plan 1 none && says 0 "^  service web: application http cannot go on: its connections are reset$" plan 1 none'
+claim "... that the next version converts them" says 0 'service tally: .* of version 1, .* has version 2: it converts it' plan 2 all
+claim "... or cannot" says 0 'service tally: .* of version 1, .* has version 2: it cannot convert it, and they are reset' plan 2 none
+claim "... and which line of another configuration prevents it" says 1 "not adopt the connections of process $SERVER: memory " plan 1 none -s memory.connections=32768
+claim "... and proposes a drain" grep -q "ctl/drain" "$TMP/said"
+claim "... nothing was changed: the connections go on" now "alive $((2 * HALF)) kinds xy versions 1 wrong 0"
+
 claim "it ends for the next version" ended
+claim "plan knows those that nobody has now" says 0 '^adoption: the next start adopts the connections of the server before$' plan 2 all
 claim "another application in its service adopts nothing" says 1 'cannot be adopted: \[service tally\] app echo' serve --adopt require -s service.tally.app=echo
 claim "the next version starts" starts 2 all
 claim "... says that it converts" logs 'service tally: the state of its connections is of version 1, the application tally has version 2: it converts it'
@@ -87,5 +100,6 @@ claim "every received packet is accounted for" balance_is_zero
 kill $CLIENT
 CLIENT=
 claim "the server stops in order" stop_server
+claim "plan finds none" says 0 'no server of this name has connections that stay' plan 2 all
 claim "... and leaves nothing" eval '[ ! -e "$HUGE" ] || { find "$HUGE"; false; }'
 finish

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/adoption_forecast.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mem/hugedir.h"
+#include "server/adoption.h"
+#include "server/adoption_state.h"
+#include "server/server_check.h"
+#include "server/server_memory.h"
+
+enum { OWNER_BYTES = 64 };
+
+// owner_text: "of process 123", which runs, or "of the server before".
+static void owner_text(const struct server_params *p, char out[OWNER_BYTES])
+{
+    const long pid = server_owner(p);
+    if (pid != 0)
+        snprintf(out, OWNER_BYTES, "of process %ld", pid);
+    else
+        snprintf(out, OWNER_BYTES, "of the server before");
+}
+
+// refusal: why they are not adopted; NULL: they are.
+static const char *refusal(const struct server_params *p, const struct adoption *a,
+                           const struct hugedir_kept *kept, char line[128])
+{
+    struct text layout;
+    text_init(&layout, 1 << 16);
+    adoption_layout(p, &layout);
+    const char *why = adoption_differs(a, text_str(&layout), line);
+    text_free(&layout);
+    if (why == NULL && kept->bytes != ALIGN_UP(server_arena_bytes(p), kept->page_bytes))
+        why = "its memory is shorter or longer than its layout says";
+    return why;
+}
+
+static void service_line(const struct sock_states *states, struct sock_change change,
+                         const struct c10m_service *s, unsigned i, struct text *out)
+{
+    text_printf(out, "  ");
+    if (!s->app->adopts)
+        text_printf(out, "service %s: application %s cannot go on: its connections are reset",
+                    s->name, s->app->name);
+    else if ((change.other >> i & 1) != 0)
+        adoption_change(states, change, s, i, out);
+    else
+        text_printf(out, "service %s: its connections go on", s->name);
+    text_printf(out, "\n");
+}
+
+// service_lines: `a` is a copy.
+static void service_lines(const struct server_params *p, struct adoption *a, struct text *out)
+{
+    static struct c10m_service services[TCP_SERVICES_MAX];
+    for (unsigned i = 0; i < p->n_services; i++) {
+        services[i].name = p->services[i].name;
+        services[i].app = p->services[i].app;
+    }
+    const struct sock_change change = sock_states_begin(&a->states, services, p->n_services);
+    for (unsigned i = 0; i < p->n_services; i++)
+        service_line(&a->states, change, &services[i], i, out);
+}
+
+static int forecast(const struct server_params *p, int fd, const struct hugedir_kept *kept,
+                    struct text *out)
+{
+    static union {
+        struct adoption a;
+        char bytes[ADOPTION_STATE_BYTES];
+    } state;
+    char owner[OWNER_BYTES], line[128];
+    owner_text(p, owner);
+    const char *why = pread(fd, state.bytes, sizeof(state), 0) != (ssize_t)sizeof(state)
+                          ? "its memory cannot be read"
+                          : refusal(p, &state.a, kept, line);
+    if (why != NULL) {
+        text_printf(out,
+                    "adoption: the next start does not adopt the connections %s: %s\n"
+                    "  `c10m write ctl/drain 'start SECONDS'` lets them end first\n",
+                    owner, why);
+        return -1;
+    }
+    text_printf(out, "adoption: the next start adopts the connections %s\n", owner);
+    service_lines(p, &state.a, out);
+    return 0;
+}
+
+int adoption_forecast(const struct server_params *p, struct text *out)
+{
+    struct hugedir_kept kept;
+    if (p->adopt == SERVER_ADOPT_NEVER) {
+        text_printf(out, "adoption: [control] adopt = never\n");
+        return 0;
+    }
+    const int fd = hugedir_look(p->huge_dir, p->prefix, &kept);
+    if (fd < 0 && errno == ENOENT) {
+        text_printf(out, "adoption: no server of this name has connections that stay\n");
+        return 0;
+    }
+    if (fd < 0) {
+        text_printf(out, "adoption: the memory of the server of this name cannot be read: %s\n",
+                    strerror(errno));
+        return -1;
+    }
+    const int rc = forecast(p, fd, &kept, out);
+    close(fd);
+    return rc;
+}
