@@ -51,6 +51,7 @@ static void run_version(struct world *w, uint32_t version,
     struct c10m_service *s = &w->p->e[A].services[0];
     if (s->app != &app_new)
         app_new = *s->app;
+    app_new.adopts = true;
     app_new.state_version = version;
     app_new.adopt = adopt;
     s->app = &app_new;
@@ -218,6 +219,7 @@ static void an_orphan_goes_on_with_any_version(void **state)
     tcp_orphan(&r->e.tcp, 0, false);
     raw_turn(r, 1);
     restart(&r->e);
+    other.adopts = true;
     other.state_version = NEW;
     r->e.services[0].app = &other;
     const struct sock_change c = sock_states_begin(&st, r->e.services, 1);
@@ -250,7 +252,8 @@ static void state_of_mixed_versions_is_refused_unseen_even_by_the_old_version(vo
 
 static void services_are_compared_one_by_one(void **state)
 {
-    const struct c10m_app one = {.state_version = 1}, two = {.state_version = 2};
+    const struct c10m_app one = {.adopts = true, .state_version = 1},
+                          two = {.adopts = true, .state_version = 2};
     struct c10m_service s[3] = {{.app = &one}, {.app = &one}, {.app = &two}};
     struct sock_states st;
     (void)state;
@@ -265,6 +268,26 @@ static void services_are_compared_one_by_one(void **state)
     sock_states_end(&st, s, 3);
     c = sock_states_begin(&st, s, 3);
     assert_int_equal(c.other | c.unknown, 0);
+}
+
+// What it kept may have been pointers into its process.
+static void state_of_an_application_that_did_not_go_on_before_is_unknown(void **state)
+{
+    const struct c10m_app before = {.adopts = false}, now = {.adopts = true};
+    struct c10m_service s = {.app = &before};
+    struct sock_states st;
+    (void)state;
+    sock_states_note(&st, &s, 1);
+    struct sock_change c = sock_states_begin(&st, &s, 1);
+    assert_int_equal(c.other, 0);  // TCP refuses its connections
+    sock_states_end(&st, &s, 1);
+    s.app = &now;
+    c = sock_states_begin(&st, &s, 1);
+    assert_int_equal(c.other, 1);
+    assert_int_equal(c.unknown, 1);
+    sock_states_end(&st, &s, 1);
+    c = sock_states_begin(&st, &s, 1);
+    assert_int_equal(c.other, 0);
 }
 
 static void whenever_they_are_refused_nothing_is_held(void **state)
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(an_orphan_goes_on_with_any_version),
         cmocka_unit_test(state_of_mixed_versions_is_refused_unseen_even_by_the_old_version),
         cmocka_unit_test(services_are_compared_one_by_one),
+        cmocka_unit_test(state_of_an_application_that_did_not_go_on_before_is_unknown),
         cmocka_unit_test(whenever_they_are_refused_nothing_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
