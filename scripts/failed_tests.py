@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""failed_tests.py FOLDER: the failed tests of the last `meson test` in a build folder, each with the lines of its output
-that say what failed (at most LINES of WIDTH characters)."""
+"""failed_tests.py FOLDER [--names]: the failed tests of the last `meson test` in a build folder, each with the lines of its
+output that say what failed (at most LINES of WIDTH characters), or their names only."""
 import json
 import pathlib
 import re
@@ -25,8 +25,13 @@ def main():
         return
     for line in log.read_text().splitlines():
         test = json.loads(line)
-        if test["result"] in FAILED:
-            print("  %s: %s" % (test["name"].split(" / ")[-1], test["result"]))
+        if test["result"] not in FAILED:
+            continue
+        name = test["name"].split(" / ")[-1]
+        if "--names" in sys.argv:
+            print(name)
+        else:
+            print("  %s: %s" % (name, test["result"]))
             for text in telling(test.get("stdout", "") + "\n" + test.get("stderr", "")):
                 print("      " + text)
 

@@ -28,12 +28,13 @@ nsenter --net=/run/netns/"$NS" python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS
 CLIENT=$!
 claim "connections are open" within 60 grep -q open "$TMP/client"
 
-# daytime ends each connection itself, so that the server has them in TIME-WAIT.
+# daytime ends each connection itself, so that the server has them in TIME-WAIT. Each has a port of its own: the kernel, which
+# draws ports, draws one twice in one of seventy runs, and the younger connection takes the record of the older one.
 WAITING=20
 wait_some() {
     inside python3 -c 'import socket, sys
 for i in range(int(sys.argv[1])):
-    with socket.create_connection(("10.99.0.2", 13), timeout=60) as s:
+    with socket.create_connection(("10.99.0.2", 13), timeout=60, source_address=("10.99.0.1", 20000 + i)) as s:
         while s.recv(100):
             pass' $WAITING && within 20 eval '[ "$(counter time_wait_now)" = $WAITING ]'
 }
