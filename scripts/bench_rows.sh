@@ -1,7 +1,7 @@
 # bench_rows.sh: the rows of scripts/bench: what each runs, how long, and how many 2 MiB pages it wants.
 # Sourced after lib.sh, before the options are read.
 
-ALL=(machine micro echo growth pipeline scale hold keepalive rate lives stream udp jitter budget tree latency kernel-ports peers ports max)
+ALL=(machine micro echo growth pipeline scale hold keepalive rate lives stream udp jitter budget tree latency kernel-ports peers ports restart max)
 
 QUICK_ROWS=(echo hold rate stream udp jitter budget latency)  # of --quick, if none is named
 
@@ -25,6 +25,7 @@ bench_pages() {
         echo | growth) [ -n "$QUICK" ] && pages=700 || pages=3400 ;;  # blocks, tables, packets twice: the server and the bare loop
         hold | keepalive) [ -n "$QUICK" ] && pages=500 || pages=1800 ;;
         lives) [ -n "$QUICK" ] && pages=700 || pages=2400 ;;
+        restart) [ -n "$QUICK" ] && pages=900 || pages=2400 ;;
         max) pages=0 ;;  # all that there are, by itself
         rate) [ -n "$QUICK" ] && pages=800 || pages=4800 ;;  # TIME-WAIT: 60 M records; held ones beside them
         *) pages=700 ;;
@@ -137,3 +138,12 @@ row_latency() { bench_latency $SLICES; }
 row_kernel-ports() { bench_kernel_ports $SLICES; }
 row_peers() { bench_peers $PEER_SECONDS $PEER_COUNTS "${PEERS[@]}"; }
 row_ports() { bench_ports $SECONDS_EACH; }
+row_restart() {
+    say "restart: connections of a server that is killed go on in the next one"
+    if [ -n "$QUICK" ]; then
+        bench_restart 1M 5
+    else
+        bench_restart 1M 200
+        bench_restart 10M 20
+    fi
+}

@@ -239,8 +239,20 @@ def peer_rows():
               lambda c, x: rate(c), lambda c, x: rate(x), lambda c, x: c / x)
 
 
+def restart_rows():
+    for n, limit_ms in (("1M", 1000), ("10M", 3000)):
+        base = "restart/%s/" % n
+        yield Row("restart", "%s connections of a server that is killed: at most a burst lost, silence" % n,
+                  [base + name for name in ("longest_silence_ms", "kills", "refused", "wrong", "silence_ms")],
+                  lambda ms, kills, refused, wrong, server_ms: "%.0f ms, %.0f kills, %.0f not adopted, %.0f wrong" % (ms, kills, refused, wrong),
+                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: "%d ms; no worker ran for %.0f ms" % (limit_ms, server_ms),
+                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: ms / limit_ms,
+                  lambda ms, kills, refused, wrong, server_ms: wrong == 0 and refused <= 64 * kills,
+                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: ms <= limit_ms)
+
+
 def rows():
-    for some in (echo_rows, connection_rows, byte_rows, time_rows, tree_rows, part_rows, peer_rows, machine_rows):
+    for some in (echo_rows, connection_rows, byte_rows, time_rows, tree_rows, part_rows, peer_rows, restart_rows, machine_rows):
         yield from some()
 
 
