@@ -64,10 +64,11 @@ vm_ready() {
 }
 # vm_stalled: whether a CPU of the guest gets no interrupts of its timer any more, which happens under TCG: what sleeps there
 # never wakes up.
-vm_stalled() { grep -qs 'Possible timer handling issue' "$vm_run/console"; }
+VM_STALL='Possible timer handling issue'
+vm_stalled() { grep -qs "$VM_STALL" "$vm_run/console"; }
 guest() {
     ! vm_stalled || { echo "a CPU of the guest has no timer any more"; return 1; }
-    "$GUEST_SCRIPTS/say" agent "$vm_run/agent" "$*"
+    "$GUEST_SCRIPTS/say" agent "$vm_run/agent" "$*" "$vm_run/console" "$VM_STALL"
 }
 monitor() { "$GUEST_SCRIPTS/say" monitor "$vm_run/monitor" "$*"; }
 
