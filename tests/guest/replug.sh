@@ -119,7 +119,7 @@ if [ "$MODEL" = igb ]; then
     claim "... pages" eval 'within 30 page 10.99.0.2 && within 30 other_serves'
     claim "... one NIC is unplugged: the other one serves" leaves_one
     # Where the server sees it before the device is gone, it closes the device as ever, and opens the next one.
-    claim "... the log says that a restart is necessary, or it was closed in time" eval 'within 30 says_restart || plug_it'
+    claim "... the log says that a restart is necessary, or it was closed in time" eval 'within 30 says_restart || { plug_it && within 60 is_up; }'
     claim "... every packet is accounted for" within 30 balanced
     claim "... the server ends, after errors of DPDK at reading from the device" ends
 fi
