@@ -15,7 +15,7 @@ cleanup_first() {
 }
 exists() { guest "test -e /sys/bus/pci/devices/$NIC"; }
 is_gone() { ! exists; }
-bind_it() { guest "bind vfio-pci $NIC"; }
+bind_it() { guest "bind ${BIND:-vfio-pci} $NIC"; }
 
 # How the NIC goes, and how it comes. Each command that takes it away returns when Linux has it.
 unplug_it() { monitor device_del nic0 && within 30 is_gone; }
@@ -112,7 +112,7 @@ claim "... the server stops" stop
 
 # Linux does not wait for uio_pci_generic: the device is gone before the server knows, and igb could not close it.
 if [ "$MODEL" = igb ]; then
-    VM_IOMMU=no VM_BOOT=guest.bind=uio_pci_generic
+    VM_IOMMU=no VM_BOOT=guest.bind=uio_pci_generic BIND=uio_pci_generic
     says_restart() { guest "grep 'port nic0: PCI device $NIC does not answer, .*: restart the server' /tmp/log"; }
     claim "without an IOMMU: a guest boots" boot igb 2
     claim "... the server starts" eval 'PORTS=$second start 1'
