@@ -140,6 +140,7 @@ for workers in 1 2; do
     claim "... no connection was lost" held
     release
     claim "... every packet is accounted for" balance_is_zero
+    : >"$TMP/wire"
     inside setpriv --pdeathsig KILL python3 "$HERE/vlan_wire.py" br0 100=l100 >"$TMP/wire" 2>&1 &
     WIRE=$!
     claim "... a VLAN on the bond" eval 'within 20 grep -q ready "$TMP/wire"; inside ip addr replace 10.100.0.1/24 dev l100; inside ip link set l100 up; within 30 page 10.100.0.2'
@@ -163,6 +164,7 @@ mkfifo "$TMP/orders"
 for workers in 1 2; do
     conf $workers "mode = lacp" "lacp_rate = fast"
     : >"$TMP/switch"
+    : >"$TMP/switch.out"  # that of the run before says that it is ready
     inside setpriv --pdeathsig KILL python3 "$HERE/lacp_switch.py" sw0 "$TMP/switch" vb0 vb1 <"$TMP/orders" >"$TMP/switch.out" 2>&1 &
     SWITCH=$!
     exec 7>"$TMP/orders"

@@ -41,6 +41,7 @@ none_at_work() { [ "$(status_of captures_now)" = 0 ] && [ "$(status_of ring_byte
 # shown FILE: direction is lost in this, time is not compared; the rest of each packet is.
 shown() { tcpdump -nn -S -t -r "$1" 2>/dev/null | sort; }
 same_as_tcpdump() {
+    : >"$TMP/there.err"
     inside tcpdump -i c10mt0 -U --immediate-mode -w "$TMP/there.pcap" 'tcp port 80' 2>"$TMP/there.err" &
     local there=$!
     wait_for tcpdump grep -q 'listening on' "$TMP/there.err"

@@ -56,6 +56,7 @@ replies_of_worker() { echo $(($(counter tx_icmp_echo_reply) + $(counter tx_icmp6
 hears() { # NAME FILTER: what Linux sees on its interface while the peer sends it.
     local name=$1
     shift
+    : >"$TMP/hearing"
     inside timeout 20 tcpdump -i c10mlx -c "${COUNT:-1}" -nn -l "$@" >"$TMP/heard" 2>"$TMP/hearing" &
     local dump=$!
     within 10 grep -q listening "$TMP/hearing" || return 1
@@ -74,6 +75,7 @@ c = socket.create_connection(("10.99.0.1", 3333), 10); c.sendall(b"asked"); asse
 }
 # dumped: a request to Linux and its answer.
 dumped() {
+    : >"$TMP/dumping"
     timeout 20 "$C10M" dump --socket "$TMP/run/control.sock" -w "$TMP/dump.pcapng" -c 6 'tcp port 2222' >"$TMP/dumping" 2>&1 &
     local dump=$!
     within 10 grep -q 'capturing on' "$TMP/dumping" && peer tcp || return 1

@@ -166,6 +166,7 @@ a_second_term_stops_at_once() {
 
 # freeze: the worker stands still until thaw.
 freeze() {
+    : >"$TMP/freezer"
     "$HERE/freeze.py" "$SERVER" "$(worker_name)" >"$TMP/freezer" &
     FREEZER=$!
     within 30 grep -q frozen "$TMP/freezer"

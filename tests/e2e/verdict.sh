@@ -66,6 +66,7 @@ FREEZER=
 HOLD=
 cleanup_first() { kill $FREEZER $HOLD 2>/dev/null; }
 freeze() {
+    : >"$TMP/freezer"
     "$HERE/freeze.py" "$SERVER" "$(worker_name)" >"$TMP/freezer" &
     FREEZER=$!
     within 30 grep -q frozen "$TMP/freezer"
