@@ -203,5 +203,6 @@ for workers in 1 2; do
     kill $SWITCH
     wait $SWITCH 2>/dev/null || true
     SWITCH=
+    within 20 no_interface sw0
 done
 finish

@@ -186,6 +186,9 @@ within() {
 
 finish() { [ "$FAILED" = 0 ]; }
 
+# no_interface NAME: of a process that was killed: the kernel removes it a while later.
+no_interface() { ! inside ip link show "$1" >/dev/null 2>&1; }
+
 # counter NAME: of the one worker; of several, a line each.
 counter() { awk -v n="$1" '$1 == n { print $2 }' "$TREE"/cores/*/counters; }
 drops() { awk '{ s += $2 } END { print s }' "$TREE"/cores/*/drops; }

@@ -60,7 +60,7 @@ interface() {
 }
 # vlans: Linux's interfaces l100 and l200 on the client's interface.
 vlans() {
-    [ -z "$WIRE" ] || { kill "$WIRE" && wait "$WIRE" || true; WIRE=; } 2>/dev/null
+    [ -z "$WIRE" ] || { kill "$WIRE" && wait "$WIRE" || true; WIRE=; within 20 no_interface l100; within 20 no_interface l200; } 2>/dev/null
     inside ip link set "$FAR" up
     rm -f "$TMP/wire"  # that of the run before says that it is ready
     if inside ip link add link "$FAR" name l100 type vlan id 100 2>/dev/null; then
