@@ -243,12 +243,13 @@ def restart_rows():
     for n, limit_ms in (("1M", 1000), ("10M", 3000)):
         base = "restart/%s/" % n
         yield Row("restart", "%s connections of a server that is killed: at most a burst lost, silence" % n,
-                  [base + name for name in ("longest_silence_ms", "kills", "refused", "wrong", "silence_ms")],
-                  lambda ms, kills, refused, wrong, server_ms: "%.0f ms, %.0f kills, %.0f not adopted, %.0f wrong" % (ms, kills, refused, wrong),
-                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: "%d ms; no worker ran for %.0f ms" % (limit_ms, server_ms),
-                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: ms / limit_ms,
-                  lambda ms, kills, refused, wrong, server_ms: wrong == 0 and refused <= 64 * kills,
-                  lambda ms, kills, refused, wrong, server_ms, limit_ms=limit_ms: ms <= limit_ms)
+                  [base + name for name in ("longest_silence_ms", "silence_ms", "kills", "refused", "wrong", "lost")],
+                  lambda ms, server_ms, kills, refused, wrong, lost: "%.0f ms, %.0f kills, %.0f not adopted, %.0f wrong, %.0f unanswered at the end"
+                  % (ms, kills, refused, wrong, lost),
+                  lambda ms, server_ms, *_, limit_ms=limit_ms: "%d ms; no worker ran for %.0f ms" % (limit_ms, server_ms),
+                  lambda ms, *_, limit_ms=limit_ms: ms / limit_ms,
+                  lambda ms, server_ms, kills, refused, wrong, lost: wrong == 0 and refused <= 64 * kills,
+                  lambda ms, *_, limit_ms=limit_ms: ms <= limit_ms)
 
 
 def rows():

@@ -14,10 +14,9 @@
 
 enum { OWNER_BYTES = 64 };
 
-// owner_text: "of process 123", which runs, or "of the server before".
-static void owner_text(const struct server_params *p, char out[OWNER_BYTES])
+// owner_text: "of process 123", which runs, or "of the server before", if pid is 0.
+static void owner_text(long pid, char out[OWNER_BYTES])
 {
-    const long pid = server_owner(p);
     if (pid != 0)
         snprintf(out, OWNER_BYTES, "of process %ld", pid);
     else
@@ -73,15 +72,15 @@ static int forecast(const struct server_params *p, int fd, const struct hugedir_
         char bytes[ADOPTION_STATE_BYTES];
     } state;
     char owner[OWNER_BYTES], line[128];
-    owner_text(p, owner);
+    const long pid = server_owner(p);
+    owner_text(pid, owner);
     const char *why = pread(fd, state.bytes, sizeof(state), 0) != (ssize_t)sizeof(state)
                           ? "its memory cannot be read"
                           : refusal(p, &state.a, kept, line);
     if (why != NULL) {
-        text_printf(out,
-                    "adoption: the next start does not adopt the connections %s: %s\n"
-                    "  `c10m write ctl/drain 'start SECONDS'` lets them end first\n",
-                    owner, why);
+        text_printf(
+            out, "adoption: the next start does not adopt the connections %s: %s\n%s", owner, why,
+            pid == 0 ? "" : "  `c10m write ctl/drain 'start SECONDS'` lets them end first\n");
         return -1;
     }
     text_printf(out, "adoption: the next start adopts the connections %s\n", owner);

@@ -83,6 +83,8 @@ claim "... and proposes a drain" grep -q "ctl/drain" "$TMP/said"
 claim "... nothing was changed: the connections go on" now "alive $((2 * HALF)) kinds xy versions 1 wrong 0"
 
 claim "it ends for the next version" ended
+no_drain() { says 1 "not adopt the connections of the server before: memory " plan 1 none -s memory.connections=32768 && ! grep ctl/drain "$TMP/said"; }
+claim "plan proposes no drain of a server that has ended" no_drain
 claim "plan knows those that nobody has now" says 0 '^adoption: the next start adopts the connections of the server before$' plan 2 all
 claim "another application in its service adopts nothing" says 1 'cannot be adopted: \[service tally\] app echo' serve --adopt require -s service.tally.app=echo
 claim "the next version starts" starts 2 all
