@@ -45,10 +45,12 @@ claim "-top -cum has its callers" view cum -top -cum
 claim "... the function and the worker's loop" eval 'has " planted_hot$" cum && has " planted_data$" cum && has " worker_run$" cum'
 claim "-list shows the source" view list -list 'planted_step'
 claim "... the line that costs" has '^ *[0-9.]+m?s +[0-9.]+m?s +[0-9]+: *return .* // HOT LINE' list
-claim "-list of the server's own source" view list_own -list '^worker_turn$|^stage_app$'
-claim "... with its text" has 'sock_event\(&w->sock, v, frame' list_own
 claim "-raw has lines and labels" view raw -raw
 claim "... inlined frames" has 'planted_step .*planted\.c:' raw
+# A compiler cache, or -ffile-prefix-map, may leave another directory's name in the program.
+BUILT_AT=$(grep -Eom1 '/[^ ]*/src/worker/loop\.c' "$TMP/raw" || true)
+claim "-list of the server's own source" view list_own -source_path "$HERE/../.." -trim_path "${BUILT_AT%/src/worker/loop.c}" -list '^worker_turn$|^stage_app$'
+claim "... with its text" has 'sock_event\(&w->sock, v, frame' list_own
 claim "-tags has them, too" view tags -tags
 claim "... core, stage, application, service, thread" eval 'for t in core stage app service thread; do has "^ *$t: Total" tags || return 1; done; has ": $CORE$" tags && has ": planted$" tags && has ": control$" tags'
 claim "-tagfocus selects by core and stage: the planted function is first" eval 'view focus -top -tagfocus=core=$CORE -tagfocus=stage=app && awk "/flat%/ { getline; exit !/planted_(step|hot)/ }" "$TMP/focus"'

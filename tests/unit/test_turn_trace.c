@@ -258,6 +258,7 @@ static void a_worker_that_nobody_traces_does_not_count_datagrams(void **state)
 static void sample(void)
 {
     h->e[1].w->trace->samples = true;
+    h->e[1].w->trace->times_all = false;  // a stall of the host before this is an idle millisecond
     h->e[1].w->stall_cycles = UINT64_MAX / 4096;
 }
 
