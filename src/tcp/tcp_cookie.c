@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SYN cookies: RFC 4987 3.6; Bernstein, Schenk, 1996. The data of a half-open record is encoded in
 // the SYN-ACK, and the acknowledgment of the SYN-ACK returns it. The format follows Linux
-// (net/ipv4/syncookies.c).
+// (net/ipv4/syncookies.c), but the MAC covers the MSS index: an acknowledgment that is a few
+// numbers off is no other valid cookie.
 //
-//   our ISN    = F(key) + [ period : 8 | MAC(key, the peer's ISN, period) + MSS index : 24 ]
-//   timestamp  = [ the clock's upper 26 bits | ECN : 1 | SACK : 1 | window scale : 4 ]
+//   our ISN    = F(key) + [ period : 8 | MAC(key, the peer's ISN, period, MSS index) : 21 | index :
+//   3 ] timestamp  = [ the clock's upper 26 bits | ECN : 1 | SACK : 1 | window scale : 4 ]
 //
 // F and the period are those of an ordinary ISN (tcp_isn()). A cookie replaces the lower 24 bits of
 // the clock, so it increases as other ISNs do. The period is 2^24 ticks of 4 us, which is 67 s. A
@@ -13,36 +14,41 @@
 #include "tcp/tcp_internal.h"
 
 enum {
-    MAC_BITS = 24,
+    LOW_BITS = 24,  // MAC and MSS index
+    INDEX_BITS = 3,
     PERIODS = 2,
-    VALID_US = PERIODS * (4 << MAC_BITS),
+    VALID_US = PERIODS * (4 << LOW_BITS),
     WSCALE_NONE = 15,  // the largest shift count is 14 (RFC 7323 2.3)
     TS_SACK = 1 << 4,
     TS_ECN = 1 << 5,
     TS_MASK = 63,
 };
 
-#define MAC_MASK ((1u << MAC_BITS) - 1)
+#define LOW_MASK   ((1u << LOW_BITS) - 1)
+#define INDEX_MASK ((1u << INDEX_BITS) - 1)
 
 // Common MSS values. The cookie encodes the largest one that does not exceed the peer's MSS, so
 // that no segment is too long.
-static const uint16_t mss_of[2][8] = {
+static const uint16_t mss_of[2][1 << INDEX_BITS] = {
     {TCP_MSS_MIN, 256, 536, 1024, 1300, 1440, 1460, 8960},   // IPv4
     {TCP_MSS_MIN, 256, 536, 1024, 1220, 1420, 1440, 8940}};  // IPv6
 
 static uint32_t period_of(const struct tcp *t)
 {
-    return (uint32_t)(t->now.us / (4 << MAC_BITS));
+    return (uint32_t)(t->now.us / (4 << LOW_BITS));
 }
 
-static uint32_t mac(const struct tcp *t, const struct flow_key *key, uint32_t irs, uint32_t period)
+// low: the lower bits of the ISN: the MAC, and the index.
+static uint32_t low(const struct tcp *t, const struct flow_key *key, uint32_t irs, uint32_t period,
+                    uint32_t index)
 {
     const struct {
         struct flow_key key;
-        uint32_t irs, period;
-    } in = {*key, irs, period};
+        uint32_t irs, period_index;
+    } in = {*key, irs, period << INDEX_BITS | index};
     static_assert(sizeof(in) == 32, "no padding");
-    return (uint32_t)siphash_bytes(&t->cookies_key, &in, sizeof(in)) & MAC_MASK;
+    const uint32_t mac = (uint32_t)siphash_bytes(&t->cookies_key, &in, sizeof(in));
+    return (mac & LOW_MASK & ~INDEX_MASK) | index;
 }
 
 static const uint16_t *table_of(const struct flow_key *key)
@@ -63,8 +69,8 @@ static uint32_t mss_index(const struct flow_key *key, uint16_t peer_mss)
 void tcp_cookie_make(struct tcp *t, struct syn_record *r)
 {
     const uint32_t period = period_of(t);
-    const uint32_t low = mac(t, &r->key, r->irs, period) + mss_index(&r->key, r->mss);
-    r->iss = tcp_isn_hash(t, &r->key) + (period << MAC_BITS) + (low & MAC_MASK);
+    r->iss = tcp_isn_hash(t, &r->key) + (period << LOW_BITS) +
+             low(t, &r->key, r->irs, period, mss_index(&r->key, r->mss));
     t->cookies_until_us = t->now.us + VALID_US;
     if (r->opts & SEG_OPT_TS)
         return;
@@ -108,11 +114,8 @@ bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_rec
 {
     const uint32_t iss = s->ack - 1, irs = s->seq - 1;
     const uint32_t clock = iss - tcp_isn_hash(t, &s->key), now = period_of(t);
-    const uint32_t age = (now - (clock >> MAC_BITS)) & 0xff;
-    if (age >= PERIODS)
-        return false;
-    const uint32_t index = (clock - mac(t, &s->key, irs, now - age)) & MAC_MASK;
-    if (index >= ARRAY_LEN(mss_of[0]))
+    const uint32_t age = (now - (clock >> LOW_BITS)) & 0xff, index = clock & INDEX_MASK;
+    if (age >= PERIODS || (clock & LOW_MASK) != low(t, &s->key, irs, now - age, index))
         return false;
     *r = (struct syn_record){
         .key = s->key, .iss = iss, .irs = irs, .mss = table_of(&s->key)[index], .wnd = s->wnd};

@@ -265,6 +265,27 @@ static void a_million_guesses_open_nothing(void **state)
     reset_and_free(r);
 }
 
+// The MAC covers the MSS index. A forged number near the right one would shift the whole stream.
+static void an_acknowledgment_near_the_right_one_opens_nothing(void **state)
+{
+    static const uint16_t mss[] = {1, 300, 536, 1100, 1310, 1440, 1460, 9000};
+    for (unsigned m = 0; m < ARRAY_LEN(mss); m++) {
+        struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+        send_syn(r, &(struct syn){mss[m], false, false, -1, false});
+        for (int by = -64; by <= 64; by++) {
+            if (by == 0)
+                continue;
+            raw_seg(r, SEG_ACK, r->seq, r->ack + (uint32_t)by, 0, 0);
+            raw_turn(r, 1);
+        }
+        assert_int_equal(r->e.stats.c.syncookies_failed, 128);
+        assert_int_equal(r->e.stats.c.conns_opened_passive, 0);
+        raw_send(r, SEG_ACK, 0, 0);
+        assert_int_equal(r->e.stats.c.conns_opened_passive, 1);
+        reset_and_free(r);
+    }
+}
+
 // One cookie says nothing of what another connection, number or window needs.
 static void a_cookie_opens_no_other_connection(void **state)
 {
@@ -553,6 +574,7 @@ int main(void)
         T(a_cookie_is_good_in_its_period_and_the_next_and_no_longer),
         T(a_replay_after_the_connection_is_over_and_the_cookie_old_fails),
         T(a_million_guesses_open_nothing),
+        T(an_acknowledgment_near_the_right_one_opens_nothing),
         T(a_cookie_opens_no_other_connection),
         T(nothing_but_an_ack_completes_a_handshake),
         T(in_auto_an_ack_counts_only_while_a_cookie_may_be_out),
