@@ -171,6 +171,16 @@ void arena_drop(struct arena *a)
         hugedir_drop(&a->dir);
 }
 
+int arena_images(struct arena *a, bool *kept, struct err *e)
+{
+    struct hugedir_kept k;
+    if (!a->has_dir || !a->dir.keep)
+        return err_set(e, "%s does not outlive the process", a->name);
+    const int fd = a->kept ? hugedir_reopen_4k(&a->dir, &k) : -1;
+    *kept = fd >= 0;
+    return fd >= 0 ? fd : hugedir_create(&a->dir, PAGE_4K, e);
+}
+
 void arena_close(struct arena *a)
 {
     if (a == NULL)

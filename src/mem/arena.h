@@ -46,6 +46,11 @@ bool arena_is_kept(const struct arena *a);
 const char *arena_fault(const struct arena *a);
 void arena_drop(struct arena *a);
 
+// arena_images: a file that outlives this process together with the arena, for an image_store. If
+// *kept, it is the one that lay beside a kept arena, else empty. Returns a descriptor, or -1: the
+// arena is not one that stays, or *e.
+int arena_images(struct arena *a, bool *kept, struct err *e);
+
 // arena_close: unmaps and, unless it is kept, removes the file, and unmounts what arena_open()
 // mounted. NULL: does nothing.
 void arena_close(struct arena *a);

@@ -27,11 +27,16 @@ static const char MOUNT_SOURCE[] = "c10m";
 static const char MADE_FILE[] = "/.made";
 static const char LOCK_SUFFIX[] = ".lock";
 static const char KEEP_SUFFIX[] = ".keep";
-static const char *const SIZE_DIRS[] = {"2M", "1G"};
+static const char *const SIZE_DIRS[] = {"2M", "1G", "4K"};
 
 static const char *size_dir(size_t page_bytes)
 {
-    return SIZE_DIRS[page_bytes == PAGE_1G];
+    return SIZE_DIRS[page_bytes == PAGE_2M ? 0 : page_bytes == PAGE_1G ? 1 : 2];
+}
+
+static const char *type_of(size_t page_bytes)
+{
+    return page_bytes == PAGE_4K ? "tmpfs" : "hugetlbfs";
 }
 
 static void lock_path(char out[PATH_BYTES], const char *dir, const char *name)
@@ -190,9 +195,11 @@ static unsigned remove_dead(const char *dir, unsigned *living)
     return n;
 }
 
-static bool is_hugetlbfs(const struct statfs *s, size_t page_bytes)
+// is_ours: whether it is a file system with such pages, which is in memory.
+static bool is_ours(const struct statfs *s, size_t page_bytes)
 {
-    return s->f_type == HUGETLBFS_MAGIC && (size_t)s->f_bsize == page_bytes;
+    const long type = page_bytes == PAGE_4K ? TMPFS_MAGIC : HUGETLBFS_MAGIC;
+    return s->f_type == type && (size_t)s->f_bsize == page_bytes;
 }
 
 static int take_lock(struct hugedir *d, struct err *e)
@@ -236,41 +243,51 @@ int hugedir_keep(struct hugedir *d, struct err *e)
     return 0;
 }
 
-// open_kept: the file NAME that its owner keeps or kept; -1: errno.
-static int open_kept(const char *dir, const char *name, int access, struct hugedir_kept *out)
+// open_kept: the file NAME with such pages that its owner keeps or kept; -1: errno.
+static int open_kept(const char *dir, const char *name, size_t page_bytes, int access,
+                     struct hugedir_kept *out)
 {
-    static const size_t pages[] = {PAGE_2M, PAGE_1G};
     char path[PATH_BYTES];
     struct stat st;
     struct statfs s;
-    int why = ENOENT;
-    for (unsigned i = 0; i < ARRAY_LEN(pages) && is_kept(dir, name); i++) {
-        file_path(path, dir, size_dir(pages[i]), name);
-        const int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0) {
-            why = errno == ENOENT ? why : errno;
-            continue;
-        }
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &s) == 0 &&
-            is_hugetlbfs(&s, pages[i])) {
-            *out =
-                (struct hugedir_kept){pages[i], (uint64_t)st.st_size, (uint64_t)st.st_blocks * 512};
-            return fd;
-        }
-        close(fd);
+    errno = ENOENT;
+    if (!is_kept(dir, name))
+        return -1;
+    file_path(path, dir, size_dir(page_bytes), name);
+    const int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstatfs(fd, &s) == 0 &&
+        is_ours(&s, page_bytes)) {
+        *out =
+            (struct hugedir_kept){page_bytes, (uint64_t)st.st_size, (uint64_t)st.st_blocks * 512};
+        return fd;
     }
-    errno = why;
+    close(fd);
+    errno = ENOENT;
     return -1;
+}
+
+// open_huge: the one in hugepages; -1: errno.
+static int open_huge(const char *dir, const char *name, int access, struct hugedir_kept *out)
+{
+    const int fd = open_kept(dir, name, PAGE_2M, access, out);
+    return fd >= 0 || errno != ENOENT ? fd : open_kept(dir, name, PAGE_1G, access, out);
 }
 
 int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
 {
-    return open_kept(d->dir, d->name, O_RDWR, out);
+    return open_huge(d->dir, d->name, O_RDWR, out);
+}
+
+int hugedir_reopen_4k(const struct hugedir *d, struct hugedir_kept *out)
+{
+    return open_kept(d->dir, d->name, PAGE_4K, O_RDWR, out);
 }
 
 int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out)
 {
-    return open_kept(dir, name, O_RDONLY, out);
+    return open_huge(dir, name, O_RDONLY, out);
 }
 
 // unmount_ours: unmounts `path` if a c10m process mounted it. A mount in use stays, unless flags
@@ -285,7 +302,8 @@ static void unmount_ours(const char *path, int flags)
         return;
     while (getmntent_r(f, &m, buf, sizeof(buf)) != NULL)
         if (strcmp(m.mnt_dir, path) == 0)
-            ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 && strcmp(m.mnt_type, "hugetlbfs") == 0;
+            ours = strcmp(m.mnt_fsname, MOUNT_SOURCE) == 0 &&
+                   (strcmp(m.mnt_type, "hugetlbfs") == 0 || strcmp(m.mnt_type, "tmpfs") == 0);
     endmntent(f);
     if (ours)
         umount2(path, flags);
@@ -394,23 +412,49 @@ uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes)
     return bytes;
 }
 
+// mount_with: a file system without limits of its own: what it holds is counted before.
+static int mount_with(const char *path, size_t page_bytes)
+{
+    char options[64];
+    const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    if (page_bytes != PAGE_4K) {
+        snprintf(options, sizeof(options), "pagesize=%s,mode=0700", size_dir(page_bytes));
+        return mount(MOUNT_SOURCE, path, "hugetlbfs", flags, options);
+    }
+    if (mount(MOUNT_SOURCE, path, "tmpfs", flags, "size=0,nr_inodes=0,mode=0700,huge=advise") == 0)
+        return 0;
+    return mount(MOUNT_SOURCE, path, "tmpfs", flags, "size=0,nr_inodes=0,mode=0700");
+}
+
+// is_apart: whether a file system is mounted there. A tmpfs around it has a limit.
+static bool is_apart(const char *path)
+{
+    char around[PATH_BYTES + 3];
+    struct stat at, up;
+    snprintf(around, sizeof(around), "%s/..", path);
+    return stat(path, &at) == 0 && stat(around, &up) == 0 && at.st_dev != up.st_dev;
+}
+
 static int mount_size(const struct hugedir *d, size_t page_bytes, struct err *e)
 {
-    char path[PATH_BYTES], options[32];
+    char path[PATH_BYTES];
     struct statfs s;
     file_path(path, d->dir, size_dir(page_bytes), "");
     path[strlen(path) - 1] = '\0';
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return err_set(e, "%s: %s", path, strerror(errno));
-    if (statfs(path, &s) == 0 && is_hugetlbfs(&s, page_bytes))
+    const bool fits = statfs(path, &s) == 0 && is_ours(&s, page_bytes);
+    if (fits && (page_bytes != PAGE_4K || is_apart(path)))
         return 0;
-    snprintf(options, sizeof(options), "pagesize=%s,mode=0700", size_dir(page_bytes));
-    if (mount(MOUNT_SOURCE, path, "hugetlbfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0)
+    if (mount_with(path, page_bytes) == 0 || fits)
         return 0;
+    const int why = errno;
+    if (page_bytes == PAGE_4K)
+        return err_set(e, "%s: cannot mount tmpfs: %s", path, strerror(why));
     return err_set(e,
                    "hugepages need root: cannot mount hugetlbfs: %s: as root: mount -t hugetlbfs "
                    "-o pagesize=%s %s %s",
-                   strerror(errno), size_dir(page_bytes), MOUNT_SOURCE, path);
+                   strerror(why), size_dir(page_bytes), MOUNT_SOURCE, path);
 }
 
 int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
@@ -429,12 +473,12 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     if (fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
     // An administrator may have unmounted it between the check and the open.
-    if (fstatfs(fd, &s) == 0 && is_hugetlbfs(&s, page_bytes))
+    if (fstatfs(fd, &s) == 0 && is_ours(&s, page_bytes))
         return fd;
     unlink(path);
     close(fd);
-    return err_set(
-        e, "%s: the hugetlbfs of this page size was unmounted during the start: start again", path);
+    return err_set(e, "%s: the %s of this page size was unmounted during the start: start again",
+                   path, type_of(page_bytes));
 }
 
 static void close_with(struct hugedir *d, int flags)

@@ -7,6 +7,7 @@
 //   DIR/.made       how many components of DIR were created here; the last process removes them
 //   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner. A process mounts it if it is not
 //                   mounted (source "c10m"); the last process unmounts it
+//   DIR/4K          tmpfs, in the same way, for what outlives a process in common pages
 #pragma once
 #include "base/base.h"
 #include "base/err.h"
@@ -48,12 +49,15 @@ struct hugedir_kept {
 int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out);
 int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out);
 
+// hugedir_reopen_4k: the file NAME on the tmpfs, as hugedir_reopen().
+int hugedir_reopen_4k(const struct hugedir *d, struct hugedir_kept *out);
+
 // hugedir_dead_bytes: bytes in pages of page_bytes that files of dead owners hold below DIR, of
 // ours and of DPDK's, which the start of a server frees. 0: none, or this user may not look.
 uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes);
 
-// hugedir_create: creates an empty file NAME on the hugetlbfs of page_bytes (PAGE_2M, PAGE_1G),
-// which it mounts if needed (as root). Returns a descriptor, or -1.
+// hugedir_create: creates an empty file NAME on the hugetlbfs of page_bytes (PAGE_2M, PAGE_1G), or
+// on the tmpfs (PAGE_4K), which it mounts if needed (as root). Returns a descriptor, or -1.
 int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
 
 // hugedir_close: removes the files of NAME, unless they are kept, and of dead owners. The last
