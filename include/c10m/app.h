@@ -11,9 +11,9 @@
 //                                    block reused
 //
 // Threads: all callbacks of a connection run on the worker that owns it. The control thread runs
-// `init`, `tree` and `adopt` before the workers start, `log` while they run, and `fini` after they
-// have stopped. `thread` runs on a separate thread (c10m/thread.h), and so does reading files again
-// (c10m/reload.h).
+// `init`, `tree`, `adopt` and `adopted` before the workers start, `log` while they run, and `fini`
+// after they have stopped. `thread` runs on a separate thread (c10m/thread.h), and so does reading
+// files again (c10m/reload.h).
 //
 // Rights: `init` and `tree` run with the rights with which the server was started. Before the
 // workers start, the server gives up root, most system calls and most files. A system call in a
@@ -79,7 +79,8 @@ struct c10m_app {
     bool marks_requests;  // it calls c10m_request_begin() and c10m_request_end() (c10m/trace.h)
     // Its connections go on in another process after this one was killed, or ended for a restart
     // ([control] adopt): `close` is not called, and the other process does not call `open`. Their
-    // 64 bytes of state have no pointer, and the application knows nothing else of them.
+    // 64 bytes of state have no pointer, and `adopted` builds anew what else the application
+    // knows of them.
     bool adopts;
     // With `adopts`: the version of what these bytes mean. Increase it with each change of that.
     // The connections of a process with another version are passed to `adopt`.
@@ -164,6 +165,13 @@ struct c10m_app {
     // call, because the server has given up its rights. Without `adopt` all such connections are
     // reset.
     bool (*adopt)(const struct c10m_service *s, uint32_t version, void *state);
+    // adopted: with `adopts`: the connection goes on in this process. Called once for each, after
+    // `adopt`, in the same place: the functions that return something about a connection may be
+    // called (c10m_send_queued(), c10m_peer(), ...), and c10m_find(), but none that changes it.
+    // Returns false if the application cannot continue it: it is reset, without a call of `close`,
+    // and those for which `adopted` was called before are not told of that. What the application
+    // keeps outside of the connections' state is built anew here.
+    bool (*adopted)(struct c10m_conn *c);
 };
 
 // c10m_state: the connection's C10M_STATE_BYTES of application state, 64-byte aligned.

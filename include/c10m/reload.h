@@ -64,9 +64,19 @@ struct c10m_images;
 // for itself, is used up; or ENOMEM: the machine has no memory for it, or in `read` too little
 // would be left. c10m_images_free: frees the set and its images; NULL: does nothing. In init, fini,
 // read and release.
+//
+// c10m_images_left: with c10m_app.adopts: the images that a process before has left because
+// connections which go on send from them ([control] adopt), as one set without names. NULL: there
+// are none, or it was called before. In `adopted`. An application that does not call it has them
+// until the server stops. Free the set when none of these connections has bytes queued that it had
+// then (c10m_send_queued()).
 struct c10m_images *c10m_images_new(struct c10m_service *s);
+struct c10m_images *c10m_images_left(struct c10m_service *s);
 const struct c10m_image *c10m_images_reserve(struct c10m_images *set, uint64_t len, uint8_t **room);
 void c10m_images_free(struct c10m_images *set);
+
+// c10m_images_bytes: what the images of a set take.
+uint64_t c10m_images_bytes(const struct c10m_images *set);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
 // The proxy has no buffers. Bytes that do not fit into the send queue of one connection stay
 // unconsumed on the other one, which is paused (c10m_pause()), so that its window closes, until
 // `writable`. Each connection stores the handle of the other one.
+//
+// A pair goes on in another process (proxy_adopted()). If only one of the two does, it is reset.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +60,7 @@ struct proxy_conn {
     bool is_upstream;
     bool is_open;  // upstream is established
     bool ended;    // the client: its FIN was received
+    bool alone;    // the other one has closed in order, and everything was relayed
 };
 
 _Static_assert(sizeof(struct proxy_conn) <= C10M_STATE_BYTES, "the state must fit into the block");
@@ -281,17 +284,33 @@ static void proxy_close(struct c10m_conn *c, enum c10m_close why)
     struct c10m_conn *other = other_of(c);
     if (st->is_upstream && !st->is_open)
         count(c, other != NULL ? COUNT_failed : COUNT_given_up, 1);
-    if (why == C10M_CLOSED || other == NULL)
+    if (other == NULL)
         return;
     struct proxy_conn *of_other = c10m_state(other);
+    of_other->alone = why == C10M_CLOSED;
+    if (why == C10M_CLOSED)
+        return;
     if ((why == C10M_RESET || why == C10M_TIMED_OUT) && (st->is_open || of_other->is_open))
         count(c, st->is_upstream ? COUNT_upstream_aborts : COUNT_client_aborts, 1);
     of_other->other = 0;
     c10m_abort(other);
 }
 
+// Whether the connection goes on in this process: with its other one, or without it if that had
+// closed in order.
+static bool proxy_adopted(struct c10m_conn *c)
+{
+    const struct proxy_conn *st = c10m_state(c);
+    struct c10m_conn *other = other_of(c);
+    if (other == NULL)
+        return st->alone;
+    return ((const struct proxy_conn *)c10m_state(other))->other == c10m_handle(c);
+}
+
 const struct c10m_app app_proxy = {
     .name = "proxy",
+    .adopts = true,
+    .state_version = 1,
     .init = proxy_init,
     .fini = proxy_fini,
     .open = proxy_open,
@@ -300,4 +319,5 @@ const struct c10m_app app_proxy = {
     .writable = proxy_writable,
     .timer = proxy_timer,
     .close = proxy_close,
+    .adopted = proxy_adopted,
 };

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "mem/image_store.h"
 #include "server/adoption_state.h"
 #include "server/server_internal.h"
 #include "sock/sock_adopt.h"
@@ -82,7 +83,6 @@ static int begin_anew(struct server *s, const char *layout, struct err *err)
     memcpy(a->keys, s->keys.of, sizeof(a->keys));
     memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
     a->at = a;
-    sock_states_note(&a->states, s->services, s->params.n_services);
     a->epoch_us = boot_us();
     return 0;
 }
@@ -127,6 +127,17 @@ static int reopen(struct server *s, struct err *err)
     return s->arena == NULL ? -1 : 0;
 }
 
+// try_services: what is kept is not given up for a start that an application would fail.
+static int try_services(struct server *s, struct err *err)
+{
+    for (unsigned i = 0; i < s->params.n_services; i++) {
+        if (server_service_init(s, i, err) != 0)
+            return -1;
+        sock_service_fini(&s->services[i]);
+    }
+    return 0;
+}
+
 static int open_state(struct server *s, const char *layout, struct err *err)
 {
     if (arena_fault(s->arena) == NULL)
@@ -134,9 +145,22 @@ static int open_state(struct server *s, const char *layout, struct err *err)
     const int rc = look(s, layout, err);
     if (rc <= 0)
         return rc;
-    if (arena_is_kept(s->arena) && reopen(s, err) != 0)
+    if (arena_is_kept(s->arena) && (try_services(s, err) != 0 || reopen(s, err) != 0))
         return -1;
     return begin_anew(s, layout, err);
+}
+
+// open_images: without a file for them, connections that send an image do not go on.
+static void open_images(struct server *s)
+{
+    struct err err;
+    bool kept;
+    const int fd = arena_images(s->arena, &kept, &err);
+    if (fd >= 0)
+        s->images = image_store_open(fd, kept && s->adopting, &err);
+    if (s->images == NULL)
+        log_line(LOG_INFO, "connections that send from a file do not outlive the process: %s",
+                 err.text);
 }
 
 int adoption_open(struct server *s, struct err *err)
@@ -149,6 +173,8 @@ int adoption_open(struct server *s, struct err *err)
     adoption_layout(&s->params, &layout);
     const int rc = open_state(s, text_str(&layout), err);
     text_free(&layout);
+    if (rc == 0 && s->params.pages != PAGES_NONE)
+        open_images(s);
     return rc;
 }
 
@@ -235,6 +261,12 @@ static uint32_t adoptable(const struct server_params *p)
     return services;
 }
 
+static bool is_image(void *server, uint8_t service, const uint8_t *at, uint32_t len)
+{
+    struct server *s = server;
+    return s->images != NULL && image_store_holds(s->images, service, at, len);
+}
+
 static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
 {
     to->connections += from->connections;
@@ -248,7 +280,9 @@ int adoption_enter(struct server *s, struct worker *w, struct err *err)
     if (!s->adopting)
         return 0;
     const struct tcp_adopt_params p = {.n_locals = w->sock.n_locals,
-                                       .services = adoptable(&s->params)};
+                                       .services = adoptable(&s->params),
+                                       .is_image = is_image,
+                                       .arg = s};
     void *scratch = calloc(1, tcp_adopt_footprint(&w->tcp));
     if (scratch == NULL)
         return err_set(err, "no memory to adopt connections");
@@ -332,6 +366,12 @@ static void say(const struct server *s)
     text_free(&why);
 }
 
+static void begin_states(struct server *s)
+{
+    sock_states_note(&s->adoption->states, s->services, s->params.n_services);
+    s->adoption->epoch_us = boot_us() - worker_now(&s->workers[0]->clock, tsc_read()).us;
+}
+
 void adoption_complete(struct server *s)
 {
     if (s->adoption == NULL)
@@ -340,12 +380,14 @@ void adoption_complete(struct server *s)
     s->adoption->starts++;
     if (s->adopting)
         convert_states(s);
+    if (s->images != NULL)
+        image_store_confirm(s->images);
     take_refused(s);
     s->silent_us = s->adopting ? adoption_clock_us(s) - s->adoption->ran_us : 0;
     if (s->adopting)
         say(s);
     else
-        s->adoption->epoch_us = boot_us() - worker_now(&s->workers[0]->clock, tsc_read()).us;
+        begin_states(s);
     shared_u32_store_release(&s->adoption->complete, 1);  // after all that was prepared
 }
 
@@ -361,6 +403,8 @@ void adoption_serves(struct server *s)
 {
     if (s->adoption != NULL)
         s->adoption->refused = (struct tcp_adopted){.connections = 0};
+    if (s->images != NULL)
+        image_store_give_idle(s->images);
 }
 
 bool adoption_stays(const struct server *s)
@@ -370,6 +414,7 @@ bool adoption_stays(const struct server *s)
 
 void adoption_end(struct server *s)
 {
+    image_store_close(s->images);
     if (s->arena != NULL && !adoption_stays(s) && (!arena_is_kept(s->arena) || s->adoption_done))
         arena_drop(s->arena);
 }

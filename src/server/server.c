@@ -78,6 +78,7 @@ int server_service_init(struct server *s, unsigned i, struct err *err)
                                 .param = sp->param,
                                 .conf = sp->conf,
                                 .image_bytes_max = s->params.image_bytes_max,
+                                .image_store = s->images,
                                 .ix = (uint8_t)i};
     if (sock_service_init(sv, err) == 0)
         return 0;
@@ -454,7 +455,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
     server_started = s;
     s->params = *p;
     server_draw(s);
-    bool ok = start_services(s, err) == 0 && goes_on(err) && adoption_open(s, err) == 0 &&
+    bool ok = adoption_open(s, err) == 0 && goes_on(err) && start_services(s, err) == 0 &&
               goes_on(err) && start_eal(s, err) == 0 && goes_on(err) && start_pools(s, err) == 0 &&
               start_ports(s, err) == 0 && linux_ports_open(s, err) == 0 && goes_on(err);
     for (unsigned i = 0; ok && i < p->n_workers; i++)
@@ -553,10 +554,12 @@ void server_stop(struct server *s)
         pkt_pool_destroy(s->jumbo_pools[i]);
     if (s->eal_up)
         eal_stop();
+    while (s->n_inited-- > 0) {
+        s->services[s->n_inited].image_store = NULL;  // what is in it may go on
+        sock_service_fini(&s->services[s->n_inited]);
+    }
     adoption_end(s);
     arena_close(s->arena);
-    while (s->n_inited-- > 0)
-        sock_service_fini(&s->services[s->n_inited]);
     call_filter_free(&s->worker_filter);
     if (server_started == s)
         server_started = NULL;

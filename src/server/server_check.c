@@ -253,7 +253,11 @@ static void look_eal(const char *name, struct text *said)
 void server_clean_look(const char *name, const char *huge_dir, struct text *said)
 {
     static const size_t pages[] = {PAGE_2M, PAGE_1G};
+    const uint64_t images = hugedir_dead_bytes(huge_dir, PAGE_4K);
     look_eal(name, said);
+    if (images != 0)
+        text_printf(said, "would free %llu bytes of images below %s\n", (unsigned long long)images,
+                    huge_dir);
     for (unsigned i = 0; i < ARRAY_LEN(pages); i++) {
         const uint64_t bytes = hugedir_dead_bytes(huge_dir, pages[i]);
         if (bytes != 0)

@@ -21,6 +21,7 @@ struct server {
     struct keys keys;
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];  // which worker is home to a connection
     struct arena *arena;
+    struct image_store *images;  // where images outlive the process; NULL: they do not
     // Of [control] adopt (adoption.h); control thread.
     struct adoption *adoption;  // the begin of the arena; NULL: nothing is kept
     bool adopting;              // connections of a dead process are in the arena

@@ -45,8 +45,10 @@ struct c10m_service {
     } counters[SOCK_COUNTERS_MAX];
     int n_trace_events;
     char trace_events[C10M_TRACE_EVENTS_MAX][C10M_TRACE_NAME_BYTES];
-    uint64_t image_bytes_max;    // of each set of images; 0: limited by memory only
-    struct c10m_images *images;  // of c10m_image_reserve(); NULL: none
+    uint64_t image_bytes_max;         // of each set of images; 0: limited by memory only
+    struct c10m_images *images;       // of c10m_image_reserve(); NULL: none
+    struct image_store *image_store;  // where sets outlive the process; NULL: they do not
+    uint64_t left_taken;              // its spans that c10m_images_left() has returned
     // Of all sets. Written by the control thread in init and fini, between them by the one thread
     // that a reload has at a time; read by any.
     struct shared_u64 image_bytes, image_count;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tcp/tcp_adopt.h"
+#include "tcp/tcp.h"
 
 void sock_states_note(struct sock_states *st, const struct c10m_service *services, unsigned n)
 {
@@ -52,18 +52,72 @@ static bool convert(const struct c10m_service *s, uint32_t version, struct block
     return true;
 }
 
-unsigned sock_adopt(struct sock *k, const struct sock_states *st, struct sock_change change)
+// refuse: the application is told of nothing more, and the worker sends a RST in its first turns.
+static void refuse(struct sock *k, uint32_t ix)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+    c10m_set_timer(&c, 1);
+    __asm__ volatile("" ::: "memory");  // this process may be killed at the next store
+    c.b->flags = (uint16_t)((c.b->flags & ~(BF_IN_APP | BF_WANT_WRITE)) | BF_ABORT);
+    k->tcp->stats->c.orphans_now += is_orphan(c.b);
+}
+
+static bool converts(struct sock *k, const struct sock_states *st, struct sock_change change,
+                     struct block *b)
+{
+    return (change.unknown >> b->service & 1) == 0 &&
+           convert(&k->services[b->service], st->version[b->service], b);
+}
+
+static unsigned convert_all(struct sock *k, const struct sock_states *st, struct sock_change change)
 {
     unsigned refused = 0;
     for (uint32_t ix = 0; change.other != 0 && ix < k->tcp->block_pool->count; ix++) {
         struct block *b = &k->tcp->blocks[ix];
-        if (!is_told(b) || (change.other >> b->service & 1) == 0)
+        if (!is_told(b) || (change.other >> b->service & 1) == 0 || converts(k, st, change, b))
             continue;
-        if ((change.unknown >> b->service & 1) == 0 &&
-            convert(&k->services[b->service], st->version[b->service], b))
-            continue;
-        tcp_adopt_refuse(k->tcp, ix);
+        refuse(k, ix);
         refused++;
     }
     return refused;
+}
+
+// that_look: services whose applications look at each connection, one bit each.
+static uint32_t that_look(const struct sock *k)
+{
+    uint32_t services = 0;
+    for (uint32_t i = 0; i < k->tcp->n_services; i++)
+        if (k->services[i].app->adopts && k->services[i].app->adopted != NULL)
+            services |= 1u << i;
+    return services;
+}
+
+static bool goes_on(struct sock *k, uint32_t ix)
+{
+    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
+    const bool yes = k->services[c.b->service].app->adopted(&c);
+    k->n_others = 0;
+    return yes;
+}
+
+// look_all: c10m_find() does not find what was refused before. An application refuses both of two
+// connections that need each other, or none.
+static unsigned look_all(struct sock *k)
+{
+    const uint32_t services = that_look(k);
+    unsigned refused = 0;
+    for (uint32_t ix = 0; services != 0 && ix < k->tcp->block_pool->count; ix++) {
+        const struct block *b = &k->tcp->blocks[ix];
+        if (!is_told(b) || (services >> b->service & 1) == 0 || goes_on(k, ix))
+            continue;
+        refuse(k, ix);
+        refused++;
+    }
+    return refused;
+}
+
+unsigned sock_adopt(struct sock *k, const struct sock_states *st, struct sock_change change)
+{
+    const unsigned refused = convert_all(k, st, change);
+    return refused + look_all(k);
 }

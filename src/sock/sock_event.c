@@ -316,7 +316,7 @@ static NOINLINE void other_events(struct c10m_conn *c, const struct tcp_verdict 
                                   const uint8_t *data)
 {
     const uint16_t events = v->events;
-    if ((events & TCP_EV_OPEN) && !is_orphan(c->b))
+    if ((events & TCP_EV_OPEN) && !is_orphan(c->b) && !(c->b->flags & BF_ABORT))
         tell_open(c);
     if (events & TCP_EV_DATA)
         deliver(c, data, v->data_len);

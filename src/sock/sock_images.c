@@ -4,11 +4,15 @@
 //
 //     mapping 0, 64 KiB [ image | image | ... ]   mapping 1, 64 KiB [ image | ... ]
 //     mapping 2, 128 KiB [ ... ]                  mapping 3 [ one large image ]
+//
+// If connections outlive the process, what is mapped is the rest of a span of mem/image_store.h,
+// which outlives it, too.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "mem/image_store.h"
 #include "mem/page_supply.h"
 #include "sock/sock.h"
 
@@ -31,6 +35,8 @@ struct c10m_images {
     struct c10m_service *service;
     struct c10m_image *images;
     struct mapping *mappings;
+    uint64_t spans;         // of the service's image_store, one bit each
+    unsigned span;          // of those, the one that grows; IMAGE_SPAN_NONE: none
     uint64_t count, bytes;  // of the images
     uint64_t shared_bytes;  // of all mappings for small images
     uint8_t *free_at;       // free part of the last of them
@@ -41,8 +47,42 @@ struct c10m_images *c10m_images_new(struct c10m_service *s)
 {
     struct c10m_images *set = calloc(1, sizeof(*set));
     if (set != NULL)
-        set->service = s;
+        *set = (struct c10m_images){.service = s, .span = IMAGE_SPAN_NONE};
     return set;
+}
+
+struct c10m_images *c10m_images_left(struct c10m_service *s)
+{
+    struct image_store *store = s->image_store;
+    if (store == NULL || !s->started)
+        return NULL;
+    const uint64_t spans = image_store_left(store, s->ix) & ~s->left_taken;
+    struct c10m_images *set = spans == 0 ? NULL : c10m_images_new(s);
+    if (set == NULL)
+        return NULL;
+    set->spans = spans;
+    s->left_taken |= spans;
+    for (unsigned i = 0; i < IMAGE_SPANS; i++)
+        set->bytes += spans >> i & 1 ? image_store_used(store, i) : 0;
+    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) + set->bytes);
+    return set;
+}
+
+// give_spans: unless the store is closed, and what is in it goes on in another process.
+static void give_spans(struct c10m_images *set)
+{
+    struct c10m_service *s = set->service;
+    for (unsigned i = 0; i < IMAGE_SPANS && s->image_store != NULL; i++) {
+        if ((set->spans >> i & 1) == 0)
+            continue;
+        image_store_give(s->image_store, i);
+        s->left_taken &= ~(UINT64_C(1) << i);
+    }
+}
+
+uint64_t c10m_images_bytes(const struct c10m_images *set)
+{
+    return set->bytes;
 }
 
 void c10m_images_free(struct c10m_images *set)
@@ -61,11 +101,13 @@ void c10m_images_free(struct c10m_images *set)
         munmap(m->at, m->bytes);
         free(m);
     }
+    give_spans(set);
     free(set);
 }
 
 // leaves_enough: whether Linux keeps its part if `bytes` are taken. A start has counted its memory
-// before (server/server_check.h); after it the kernel would end the process instead.
+// before (server/server_check.h), and takes it all the same; after it the kernel would end the
+// process instead.
 static bool leaves_enough(uint64_t bytes)
 {
     struct memory_4k m;
@@ -74,21 +116,59 @@ static bool leaves_enough(uint64_t bytes)
     return m.total_bytes == 0 || m.available_bytes >= bytes + left;
 }
 
-// map: NULL: errno ENOMEM.
-static uint8_t *map(struct c10m_images *set, uint64_t bytes)
+// map_span: NULL: there is no store, or no room in it.
+static uint8_t *map_span(struct c10m_images *set, uint64_t bytes)
+{
+    struct c10m_service *s = set->service;
+    if (s->image_store == NULL)
+        return NULL;
+    if (set->span == IMAGE_SPAN_NONE) {
+        set->span = image_store_take(s->image_store, s->ix);
+        if (set->span == IMAGE_SPAN_NONE)
+            return NULL;
+        set->spans |= UINT64_C(1) << set->span;
+    }
+    return image_store_more(s->image_store, set->span, bytes);
+}
+
+static uint8_t *map_private(struct c10m_images *set, uint64_t bytes)
 {
     struct mapping *m = calloc(1, sizeof(*m));
     void *at = MAP_FAILED;
-    if (m != NULL && (!set->service->started || leaves_enough(bytes)))
+    if (m != NULL)
         at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
         free(m);
-        errno = ENOMEM;
         return NULL;
     }
     madvise(at, bytes, MADV_HUGEPAGE);
     *m = (struct mapping){at, bytes, set->mappings};
     set->mappings = m;
+    return at;
+}
+
+// may_take: a start gives up what a process before has left if memory lacks.
+static bool may_take(const struct c10m_service *s, uint64_t bytes)
+{
+    struct image_store *store = s->image_store;
+    if (s->started)
+        return leaves_enough(bytes);
+    if (store != NULL && image_store_has_left(store) && !leaves_enough(bytes))
+        image_store_give_left(store);
+    return true;
+}
+
+// map: a multiple of PAGE_4K. NULL: errno ENOMEM.
+static uint8_t *map(struct c10m_images *set, uint64_t bytes)
+{
+    uint8_t *at = NULL;
+    if (may_take(set->service, bytes)) {
+        at = map_span(set, bytes);
+        if (at == NULL)
+            at = map_private(set, bytes);
+    }
+    if (at == NULL)
+        errno = ENOMEM;
     return at;
 }
 

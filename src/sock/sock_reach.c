@@ -56,11 +56,17 @@ static struct c10m_conn *reach(struct sock *k, uint32_t ix)
     return c;
 }
 
+// is_gone: it is free, or refused by the application when it was adopted (sock_adopt.h).
+static bool is_gone(const struct block *b)
+{
+    return b->state == TCP_FREE || (b->flags & (BF_IN_APP | BF_ABORT)) == BF_ABORT;
+}
+
 // named: the index of the block to which the handle refers, or BLOCK_NONE.
 static uint32_t named(const struct tcp *t, uint64_t handle)
 {
     const uint32_t ix = (uint32_t)(handle & ((UINT64_C(1) << index_bits(t)) - 1)) - 1;
-    if (ix >= t->block_pool->count || t->blocks[ix].state == TCP_FREE)
+    if (ix >= t->block_pool->count || is_gone(&t->blocks[ix]))
         return BLOCK_NONE;
     return handle_of(t, ix) != handle ? BLOCK_NONE : ix;
 }

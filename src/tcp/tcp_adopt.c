@@ -406,14 +406,6 @@ static void arm_all(struct tcp *t)
 
 // ----
 
-void tcp_adopt_refuse(struct tcp *t, uint32_t ix)
-{
-    struct block *b = &t->blocks[ix];
-    if (b->state != TCP_CLOSED && b->state != TCP_TIME_WAIT)
-        tcp_end(t, b, TCP_CLOSE_ABORTED);
-    tcp_free(t, ix);
-}
-
 static void zero_gauges(struct tcp *t)
 {
     struct core_counters *c = &t->stats->c;

@@ -33,7 +33,8 @@
     X(FLIGHT, "flight", "the flight log is broken, or of another connection")                      \
     X(TIMER, "timer", "a deadline further away than any timeout")                                  \
     X(ROOM, "room", "no room in the flow table, or within a limit of its service")                 \
-    X(APP_STATE, "app_state", "another version of its application wrote its state")
+    X(APP_STATE, "app_state",                                                                      \
+      "its application does not understand its state, or cannot continue it")
 
 #define TCP_REFUSAL_ENUM(name, text, help) TCP_REFUSED_##name,
 enum tcp_refusal { TCP_ADOPTED, TCP_REFUSALS(TCP_REFUSAL_ENUM) TCP_REFUSAL_COUNT };
@@ -46,10 +47,10 @@ const char *tcp_refusal_help(enum tcp_refusal r);
 struct tcp_adopt_params {
     uint32_t n_locals;  // local addresses: flow_key.local_ix is below
     uint32_t services;  // whose connections go on, one bit each
-    // Whether the len bytes at `at` lie in an image that this process has, too. NULL: there are no
-    // images.
-    bool (*is_image)(const void *arg, const uint8_t *at, uint32_t len);
-    const void *arg;
+    // Whether the len bytes at `at` lie in an image of the service that this process has, too.
+    // NULL: there are no images.
+    bool (*is_image)(void *arg, uint8_t service, const uint8_t *at, uint32_t len);
+    void *arg;
 };
 
 // tcp_adopted: the number of connections and records of each kind.
@@ -62,10 +63,6 @@ struct tcp_adopted {
 // tcp_adopt_drop: refuses the connection of block b, of which nothing is believed, before
 // tcp_adopt(): the process had it in hand when it ended (worker/hand.h). Whether there was one.
 bool tcp_adopt_drop(struct block *b);
-
-// tcp_adopt_refuse: after tcp_adopt(), before the first turn: refuses connection ix, which was
-// adopted and is not FREE. Nothing is sent.
-void tcp_adopt_refuse(struct tcp *t, uint32_t ix);
 
 // tcp_adopt_footprint: bytes of scratch memory for t, zeroed by the caller, aligned to 8.
 size_t tcp_adopt_footprint(const struct tcp *t);

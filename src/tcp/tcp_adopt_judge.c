@@ -91,7 +91,7 @@ static bool is_room(const struct tcp_judge *j, uint32_t ix)
     const struct buf_pool *p = &j->t->bufs;
     const struct buf *b = &p->bufs[ix];
     if (buf_is_ref(p, ix))
-        return j->p->is_image != NULL && j->p->is_image(j->p->arg, b->at, b->len);
+        return j->p->is_image != NULL && j->p->is_image(j->p->arg, j->service, b->at, b->len);
     const uintptr_t room = (uintptr_t)buf_room(p, ix), at = (uintptr_t)b->at;
     return at >= room && at <= room + BUF_BYTES && b->len <= room + BUF_BYTES - at;
 }
@@ -362,6 +362,7 @@ enum tcp_refusal tcp_judge_block(struct tcp_judge *j, uint32_t ix)
 {
     struct block *b = &j->t->blocks[ix];
     struct claims c = no_claims(j);
+    j->service = b->service;
     const enum tcp_refusal why = judge(&c, b);
     if (why == TCP_ADOPTED)
         b->snd_cur = b->snd_head;  // a hint: the head is always right

@@ -11,6 +11,7 @@
 struct tcp_judge {
     struct tcp *t;
     const struct tcp_adopt_params *p;
+    uint8_t service;                        // of the block that is being judged
     uint64_t *bufs, *exts, *small, *large;  // one bit each: it is held
 };
 

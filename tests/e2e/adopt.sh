@@ -65,6 +65,7 @@ claim "... fewer than a burst each time" [ $LOST -le $((KILLS * 64)) ]
 FILE=$HUGE/2M/e2e$$
 killed
 claim "a start with another configuration that requires them fails" says 1 'cannot be adopted: memory blocks' serve --adopt require -s memory.connections=8192
+claim "... and one that would not adopt them, and whose service fails" says 1 'nowhere' serve --adopt auto -s memory.connections=8192 -s "service.web.root=$TMP/nowhere"
 truncate -s +2M "$FILE"
 claim "... and one with a file that has a hole" says 1 'cannot be adopted: its file has [0-9,]+ of [0-9,]+ bytes' serve --adopt require
 truncate -s -2M "$FILE"

@@ -7,7 +7,11 @@ CONNECTIONS=200
 HUGE=$TMP/huge
 CLIENT=
 cleanup_first() { kill $CLIENT; } 2>/dev/null
+claim "an application that does not go on is built out of tree" build_planted planted.c
+[ "$FAILED" = 0 ] || finish
+C10M=$TMP/planted
 write_conf
+printf '[service planted]\napp = planted\nport = 77\n' >>"$TMP/conf"
 
 adopts() { start_server --adopt "$1"; }
 ends_with() {  # ends_with STATUS
@@ -32,10 +36,10 @@ nsenter --net=/run/netns/"$NS" python3 "$HERE/adopt.py" 10.99.0.2 7 $CONNECTIONS
 CLIENT=$!
 claim "connections are open" within 60 grep -q open "$TMP/client"
 
-# A connection of an application that does not go on: it is reset at once, not by the next server.
+# A connection of that application is reset at once, not by the next server.
 idle() {
     inside python3 -c 'import socket
-s = socket.create_connection(("10.99.0.2", 80), timeout=60)
+s = socket.create_connection(("10.99.0.2", 77), timeout=60)
 print("idle", flush=True)
 try:
     print("closed", s.recv(1))
@@ -43,7 +47,7 @@ except ConnectionResetError:
     print("reset")'
 }
 idle >"$TMP/idle" 2>&1 &
-claim "a connection of http is idle" within 60 grep -q idle "$TMP/idle"
+claim "one of its connections is idle" within 60 grep -q idle "$TMP/idle"
 
 end_it() {  # end_it I: by a signal, or by a file, in turn
     if [ $(($1 % 2)) = 0 ]; then kill -USR2 "$SERVER"; else echo now >"$TREE/ctl/restart"; fi

@@ -8,7 +8,7 @@
 #include "tcp/tcp_adopt.h"
 #include "tcp_lose.h"
 
-static bool is_image(const void *arg, const uint8_t *at, uint32_t len)
+static bool is_image(void *arg, uint8_t service, const uint8_t *at, uint32_t len)
 {
     const uintptr_t from = (uintptr_t)sim_pattern, a = (uintptr_t)at;
     return a >= from && a <= from + sizeof(sim_pattern) && len <= from + sizeof(sim_pattern) - a;

@@ -34,6 +34,7 @@ struct c10m_service {
     uint64_t counts[COUNTERS_MAX];
     struct c10m_images *images;  // of c10m_image_reserve()
     unsigned image_sets;         // that are not freed
+    bool has_left;               // images of a process before
     uint64_t image_bytes_max;    // of each set
     unsigned memory_lacks;       // so many images find no memory first
     bool tells_aborts;
@@ -261,13 +262,46 @@ struct c10m_conn *fake_open_at(struct c10m_service *s, size_t send_room, uint64_
     return c;
 }
 
+static void forget(struct c10m_conn *c)
+{
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (c->service->conns[i] == c)
+            c->service->conns[i] = NULL;
+}
+
+static void move_in(struct c10m_conn *c, struct c10m_service *s)
+{
+    unsigned i = 0;
+    while (i < CONNS_MAX && s->conns[i] != NULL)
+        i++;
+    MUST(i < CONNS_MAX);
+    s->conns[i] = c;
+    c->service = s;
+}
+
+void fake_move(struct c10m_conn *c, struct c10m_service *s)
+{
+    forget(c);
+    move_in(c, s);
+    s->handles = s->handles > c->handle ? s->handles : c->handle;
+}
+
+bool fake_adopted(struct c10m_conn *c)
+{
+    c->inside = true;
+    const bool yes = c->service->app->adopted == NULL || c->service->app->adopted(c);
+    for (unsigned i = 0; i < CONNS_MAX; i++)
+        if (c->service->conns[i] != NULL)
+            c->service->conns[i]->inside = false;
+    c->closed = !yes;
+    return yes;
+}
+
 void fake_close(struct c10m_conn *c)
 {
     if (!c->closed)
         fake_lost(c, c->aborted ? C10M_ABORTED : C10M_CLOSED);
-    for (unsigned i = 0; i < CONNS_MAX; i++)
-        if (c->service->conns[i] == c)
-            c->service->conns[i] = NULL;
+    forget(c);
     free(c->in.at);
     free(c->out.at);
     free(c);
@@ -571,6 +605,29 @@ struct c10m_images *c10m_images_new(struct c10m_service *s)
     set->service = s;
     s->image_sets++;
     return set;
+}
+
+struct c10m_images *c10m_images_left(struct c10m_service *s)
+{
+    if (!s->has_left)
+        return NULL;
+    s->has_left = false;
+    struct c10m_images *set = calloc(1, sizeof(*set));
+    MUST(set != NULL);
+    set->service = s;
+    set->bytes = FAKE_LEFT_BYTES;
+    s->image_sets++;
+    return set;
+}
+
+uint64_t c10m_images_bytes(const struct c10m_images *set)
+{
+    return set->bytes;
+}
+
+void fake_images_left(struct c10m_service *s)
+{
+    s->has_left = true;
 }
 
 // The bytes are overwritten, as if they had been unmapped.

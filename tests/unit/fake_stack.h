@@ -55,6 +55,13 @@ unsigned fake_warnings(const struct c10m_service *s, const char **last);
 void fake_image_limit(uint64_t bytes);
 void fake_memory_lacks(struct c10m_service *s, unsigned n);
 unsigned fake_image_sets(const struct c10m_service *s);
+// fake_images_left: a process before has left FAKE_LEFT_BYTES of images. fake_move: from now on the
+// connection is in another process, whose service is s. fake_adopted: its application looks at it;
+// returns whether it goes on. Else it may only be closed, without a call of `close`.
+enum { FAKE_LEFT_BYTES = 4096 };
+void fake_images_left(struct c10m_service *s);
+void fake_move(struct c10m_conn *c, struct c10m_service *s);
+bool fake_adopted(struct c10m_conn *c);
 // fake_reload: a reload, as c10m/reload.h has it, with the result of the last `read`. fake_release:
 // releases what is unused, and returns how many objects. fake_stopping: what c10m_reload_stopping()
 // says.

@@ -361,6 +361,114 @@ static void expect_init_fails(const char *const *params, const char *part)
     assert_non_null(strstr(err, part));
 }
 
+// ---- in another process
+
+// into: the pair, or one of the two, is in another process.
+static struct c10m_service *into(struct pair *p, bool client, bool upstream)
+{
+    struct c10m_service *s = service(plain);
+    if (client)
+        fake_move(p->client, s);
+    if (upstream)
+        fake_move(p->upstream, s);
+    return s;
+}
+
+// gone: the pair is closed; neither process is left.
+static void gone(struct pair *p, struct c10m_service *s)
+{
+    fake_close(p->client);
+    fake_close(p->upstream);
+    fake_service_free(p->s);
+    fake_service_free(s);
+}
+
+static void a_pair_goes_on_in_another_process(void **state)
+{
+    struct pair p = begin();
+    (void)state;
+    fake_answer(p.upstream);
+    fake_feed(p.client, "up", 2, 0);
+    struct c10m_service *s = into(&p, true, true);
+    assert_true(fake_adopted(p.client));
+    assert_true(fake_adopted(p.upstream));
+    fake_feed(p.client, "more", 4, 0);
+    assert_memory_equal(p.upstream->out.at, "upmore", 6);
+    fake_feed(p.upstream, "down", 4, 0);
+    assert_memory_equal(p.client->out.at, "down", 4);
+    fake_end(p.client);
+    assert_true(p.upstream->shut);
+    assert_int_equal(fake_counter(s, "bytes_up"), 4);
+    gone(&p, s);
+}
+
+static void a_connect_under_way_goes_on_in_another_process(void **state)
+{
+    struct pair p = begin();
+    (void)state;
+    fake_feed(p.client, "early", 5, 0);
+    struct c10m_service *s = into(&p, true, true);
+    assert_true(fake_adopted(p.upstream));
+    assert_true(fake_adopted(p.client));
+    fake_answer(p.upstream);
+    assert_memory_equal(p.upstream->out.at, "early", 5);
+    gone(&p, s);
+}
+
+static void without_its_other_one_a_connection_does_not_go_on(void **state)
+{
+    (void)state;
+    for (unsigned which = 0; which < 2; which++) {
+        struct pair p = begin();
+        fake_answer(p.upstream);
+        struct c10m_service *s = into(&p, which == 0, which == 1);
+        assert_false(fake_adopted(which == 0 ? p.client : p.upstream));
+        gone(&p, s);
+    }
+}
+
+// One whose bytes were all relayed, in both directions, needs the other one no more.
+static void the_last_acknowledgments_need_no_other_one(void **state)
+{
+    (void)state;
+    for (unsigned ends = 0; ends < 3; ends++) {
+        struct pair p = begin();
+        fake_answer(p.upstream);
+        if (ends > 0)
+            fake_end(p.upstream);
+        if (ends > 1) {
+            fake_end(p.client);
+            fake_lost(p.client, C10M_CLOSED);
+        }
+        struct c10m_service *s = into(&p, false, true);
+        assert_int_equal(fake_adopted(p.upstream), ends == 2);
+        gone(&p, s);
+    }
+}
+
+// Its block was in use for another connection before the process ended.
+static void a_stranger_is_not_its_other_one(void **state)
+{
+    struct pair p = begin(), q = begin();
+    (void)state;
+    fake_answer(p.upstream);
+    fake_answer(q.upstream);
+    struct c10m_service *s = service(plain);
+    fake_move(p.client, s);
+    fake_move(q.upstream, s);
+    q.upstream->handle = p.upstream->handle;
+    memset(q.upstream->state, 0, 8);  // it names nobody
+    assert_false(fake_adopted(p.client));
+    assert_false(fake_adopted(q.upstream));
+    fake_close(p.client);
+    fake_close(p.upstream);
+    fake_close(q.client);
+    fake_close(q.upstream);
+    fake_service_free(p.s);
+    fake_service_free(q.s);
+    fake_service_free(s);
+}
+
 static void a_wrong_parameter_is_told(void **state)
 {
     static const char *const upstreams[] = {
@@ -419,6 +527,11 @@ int main(void)
         cmocka_unit_test(a_pair_in_which_nothing_moves_is_reset_after_the_idle_time),
         cmocka_unit_test(a_pair_in_which_one_side_takes_bytes_is_not_idle),
         cmocka_unit_test(bytes_that_no_side_takes_do_not_keep_a_pair),
+        cmocka_unit_test(a_pair_goes_on_in_another_process),
+        cmocka_unit_test(a_connect_under_way_goes_on_in_another_process),
+        cmocka_unit_test(without_its_other_one_a_connection_does_not_go_on),
+        cmocka_unit_test(the_last_acknowledgments_need_no_other_one),
+        cmocka_unit_test(a_stranger_is_not_its_other_one),
         cmocka_unit_test(a_wrong_parameter_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

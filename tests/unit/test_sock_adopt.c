@@ -52,6 +52,7 @@ static void run_version(struct world *w, uint32_t version,
     if (s->app != &app_new)
         app_new = *s->app;
     app_new.adopts = true;
+    app_new.adopted = NULL;
     app_new.state_version = version;
     app_new.adopt = adopt;
     s->app = &app_new;
@@ -179,8 +180,11 @@ static void what_it_refuses_is_reset_and_the_others_go_on(void **state)
     run_version(&w, NEW, from_old);
     assert_int_equal(adopt(&w), n / 2);
     assert_int_equal(told(a), n - n / 2);
-    assert_int_equal(a->stats.c.connections_now, now - n / 2);
-    assert_int_equal(a->tcp.services[0].connections, now - n / 2);
+    assert_int_equal(a->stats.c.connections_now, now);
+    const uint64_t before = a->stats.c.rst_sent;
+    pair_run_for(w.p, 2);  // reset in the first turns
+    assert_true(a->stats.c.rst_sent >= before + n / 2);
+    assert_int_equal(a->tcp.services[0].connections, a->stats.c.connections_now);
     pair_run(w.p, 4000 * 1000);
     // `close` of the refused ones is not called.
     assert_int_equal(a->role.closed, CONNECTIONS - n / 2);
@@ -199,10 +203,50 @@ static void without_a_callback_all_are_reset(void **state)
     assert_true(n > 0);
     assert_int_equal(adopt(&w), n);
     assert_int_equal(told(&w.p->e[A]), 0);
+    pair_run_for(w.p, 2);
     assert_int_equal(w.p->e[A].stats.c.established_now, 0);
     pair_run(w.p, 4000 * 1000);
     assert_int_equal(w.p->e[B].role.closed, CONNECTIONS);
     assert_int_equal(w.p->e[B].role.why, C10M_RESET);
+    pair_free(w.p, true);
+}
+
+// looked: what `adopted` was asked for.
+static struct {
+    unsigned calls, found, refuses;
+    uint64_t first;  // handle
+} looked;
+
+static bool look(struct c10m_conn *c)
+{
+    if (looked.calls++ == 0)
+        looked.first = c10m_handle(c);
+    looked.found += c10m_find(c, looked.first) != NULL;
+    assert_true(c10m_send_queued(c) <= BYTES);
+    return looked.calls > looked.refuses;
+}
+
+static void the_application_looks_at_each_and_what_it_does_not_continue_is_reset(void **state)
+{
+    struct world w = world_new(7);
+    struct end *a = &w.p->e[A], *b = &w.p->e[B];
+    (void)state;
+    memset(&looked, 0, sizeof(looked));
+    pair_run_for(w.p, 20);
+    const unsigned n = told(a);
+    assert_true(n >= 2);
+    app_new.adopted = look;
+    assert_int_equal(adopt(&w), 0);
+    assert_int_equal(looked.calls, n);
+    assert_int_equal(looked.found, n);
+    looked.calls = looked.found = 0;
+    looked.refuses = 1;
+    assert_int_equal(adopt(&w), 1);
+    assert_int_equal(looked.found, 1);  // only before it was refused
+    assert_int_equal(told(a), n - 1);
+    pair_run(w.p, 4000 * 1000);
+    assert_int_equal(a->role.closed, CONNECTIONS - 1);
+    assert_int_equal(b->role.closed, CONNECTIONS);
     pair_free(w.p, true);
 }
 
@@ -315,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_version_back_is_another_version),
         cmocka_unit_test(what_it_refuses_is_reset_and_the_others_go_on),
         cmocka_unit_test(without_a_callback_all_are_reset),
+        cmocka_unit_test(the_application_looks_at_each_and_what_it_does_not_continue_is_reset),
         cmocka_unit_test(an_orphan_goes_on_with_any_version),
         cmocka_unit_test(state_of_mixed_versions_is_refused_unseen_even_by_the_old_version),
         cmocka_unit_test(services_are_compared_one_by_one),

@@ -17,6 +17,9 @@ enum http_phase {
     HTTP_LINGER,
 };
 
+// Increase it when the meaning of a field of http_conn or http_request changes (c10m/app.h).
+enum { HTTP_STATE_VERSION = 1 };
+
 enum { HTTP_WATCH_US = 1 << 16 };  // unit of http_conn.watched, which wraps after 71 minutes
 
 enum http_conn_flag {

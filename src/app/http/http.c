@@ -12,6 +12,10 @@
 // content can be reported. Exception: if a client waits for 100 (Continue) and the content is not
 // needed, the response is sent at once and the connection is closed. Content that no response needs
 // is read with the state of the connection alone, so that slow senders occupy no hold.
+//
+// In another process ([control] adopt) connections go on whose response, if there is one, is queued
+// completely: its images outlive the process, but not the tables of the site, holds, and the
+// clients of PROXY headers.
 #include "app/apps.h"
 #include "app/http/choose.h"
 #include "app/http/conn.h"
@@ -868,6 +872,33 @@ static void http_close(struct c10m_conn *c, enum c10m_close why)
         http_clients_remove(&s->clients, c10m_worker(c), c10m_handle(c));
 }
 
+// Counts the unread bytes of a connection of the process before in this one. False: no units are
+// left.
+static bool hold_again(struct c10m_conn *c, struct http_conn *st, struct http_service *s)
+{
+    return st->held == 0 ||
+           http_units_take(&s->pools, c10m_worker(c), source_of(c, st, s), use_of(st), st->held);
+}
+
+// Whether a connection of the process before goes on in this one. Its next response is of the
+// present site; what is queued may be of an image of the process before.
+static bool http_adopted(struct c10m_conn *c)
+{
+    struct http_conn *st = c10m_state(c);
+    struct http_service *s = service_of(c);
+    if (uses_reply(st) || st->hold != 0 || (st->flags & HTTP_PROXIED) || !hold_again(c, st, s))
+        return false;
+    const unsigned worker = c10m_worker(c), now = http_sites_now(&s->sites);
+    unsigned before = c10m_send_queued(c) != 0 ? http_left_place(c10m_service_of(c), s) : now;
+    before = before == HTTP_PLACES ? now : before;
+    st->flags = (uint16_t)((st->flags & ~HTTP_BOTH_MASK) | now << HTTP_PLACE_BIT |
+                           before << HTTP_BEFORE_BIT);
+    http_sites_hold(&s->sites, worker, now);
+    if (before != now)
+        http_sites_hold(&s->sites, worker, before);
+    return true;
+}
+
 static const struct c10m_reload reload = {
     .read = http_reload_read,
     .show = http_reload_show,
@@ -879,6 +910,8 @@ static const struct c10m_reload reload = {
 const struct c10m_app app_http = {
     .name = "http",
     .marks_requests = true,
+    .adopts = true,
+    .state_version = HTTP_STATE_VERSION,
     .init = http_init,
     .fini = http_fini,
     .open = http_open,
@@ -892,4 +925,5 @@ const struct c10m_app app_http = {
     .drain = http_drain,
     .reload = &reload,
     .tree = http_tree,
+    .adopted = http_adopted,
 };

@@ -62,6 +62,9 @@ struct http_service {
     struct http_params params;
     uint64_t answered_ms;  // the smaller of keepalive_timeout_ms and write_timeout_ms
     struct http_sites sites;
+    bool left_sought;        // left_place is known
+    unsigned left_place;     // of the images of a process before; HTTP_PLACES: there are none
+    uint64_t left_until_us;  // CLOCK_MONOTONIC until which they stay
     struct http_pools pools;
     bool proxied;  // proxy_protocol
     unsigned n_from;
@@ -82,6 +85,11 @@ bool http_param_on(const struct c10m_service *s, const char *key);
 int http_init(struct c10m_service *s, char *err, size_t err_bytes);
 void http_fini(struct c10m_service *s);
 unsigned http_log(struct c10m_service *s, const void *record, size_t len);
+
+// http_left_place: left_place, found by the first call. http_left_keeps: whether the images stay
+// though no connection is counted: those that did not go on are about to be reset. Control thread.
+unsigned http_left_place(struct c10m_service *s, struct http_service *service);
+bool http_left_keeps(const struct http_service *service);
 
 // http_reload_first: loads the first site and serves it. The others are the callbacks of
 // c10m_reload (c10m/reload.h).

@@ -10,6 +10,10 @@
 #include "app/http/site_compare.h"
 #include "app/http/site_load.h"
 
+// A connection that did not go on is reset in the first turns of its worker; with millions of them
+// that takes seconds. Until then it may send.
+enum { LEFT_STAY_US = 10 * 1000 * 1000 };
+
 static uint64_t clock_us(clockid_t clock)
 {
     struct timespec t;
@@ -126,9 +130,26 @@ void http_reload_show(struct c10m_service *s, void *made, char *text, size_t tex
     http_site_say(made, text, text_bytes);
 }
 
+unsigned http_left_place(struct c10m_service *s, struct http_service *service)
+{
+    if (!service->left_sought) {
+        service->left_place = http_sites_add_left(&service->sites, s);
+        service->left_until_us = clock_us(CLOCK_MONOTONIC) + LEFT_STAY_US;
+    }
+    service->left_sought = true;
+    return service->left_place;
+}
+
+bool http_left_keeps(const struct http_service *service)
+{
+    return clock_us(CLOCK_MONOTONIC) < service->left_until_us;
+}
+
 void *http_reload_unused(struct c10m_service *s)
 {
-    return http_sites_unused(&((struct http_service *)c10m_service_data(s))->sites);
+    struct http_service *service = c10m_service_data(s);
+    const unsigned left = http_left_place(s, service);
+    return http_sites_unused(&service->sites, http_left_keeps(service) ? left : HTTP_PLACES);
 }
 
 void http_reload_release(struct c10m_service *s, void *site)

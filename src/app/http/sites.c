@@ -44,17 +44,33 @@ void http_sites_show(struct http_sites *s, struct http_site *site)
                           memory_order_release);
 }
 
+unsigned http_sites_add_left(struct http_sites *s, struct c10m_service *service)
+{
+    const unsigned place = http_sites_spare(s);
+    struct http_site *site = place == HTTP_PLACES ? NULL : calloc(1, sizeof(*site));
+    if (site == NULL)
+        return HTTP_PLACES;
+    site->images = c10m_images_left(service);
+    if (site->images == NULL) {
+        free(site);
+        return HTTP_PLACES;
+    }
+    site->bytes = c10m_images_bytes(site->images);
+    s->at[place] = site;
+    return place;
+}
+
 // is_earlier: whether the place has a site that is no longer served.
 static bool is_earlier(const struct http_sites *s, unsigned place)
 {
     return s->at[place] != NULL && place != http_sites_now(s);
 }
 
-struct http_site *http_sites_unused(struct http_sites *s)
+struct http_site *http_sites_unused(struct http_sites *s, unsigned but)
 {
     for (unsigned i = 0; i < HTTP_PLACES; i++) {
         struct http_site *site = s->at[i];
-        if (!is_earlier(s, i) || http_sites_held(s, i) != 0)
+        if (i == but || !is_earlier(s, i) || http_sites_held(s, i) != 0)
             continue;
         s->at[i] = NULL;
         atomic_store_explicit(&s->expelled,

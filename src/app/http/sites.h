@@ -12,6 +12,9 @@
 // and each worker has ended the turn in which the last one stopped (c10m/reload.h). Only a
 // connection that sends keeps an earlier site: on others `shown` changes the site.
 //
+// Of a process before, whose connections go on in this one ([control] adopt), only the images stay:
+// a site without replies has them, in a place of its own, as an earlier one.
+//
 // A client can keep a site for long, by reading slowly. When all places are taken, or memory lacks,
 // the connections that send from earlier sites are therefore reset (http_sites_expel()).
 #pragma once
@@ -52,11 +55,16 @@ void http_sites_free(struct http_sites *s);
 
 // http_sites_spare: a place without a site; HTTP_PLACES: there is none. http_sites_show: makes
 // `site` the served one; there must be a spare place. http_sites_unused: takes an earlier site that
-// no connection uses out of its place and returns it; NULL: there is none. Only correct when no
-// worker can still see an earlier `now`. Control thread.
+// no connection uses out of its place, but not of place `but`, and returns it; NULL: there is none.
+// Only correct when no worker can still see an earlier `now`. Control thread.
 unsigned http_sites_spare(const struct http_sites *s);
 void http_sites_show(struct http_sites *s, struct http_site *site);
-struct http_site *http_sites_unused(struct http_sites *s);
+struct http_site *http_sites_unused(struct http_sites *s, unsigned but);
+
+// http_sites_add_left: puts the images that a process before has left, if there are any, into a
+// place as an earlier site. Returns the place; HTTP_PLACES: there are none, or no memory, and they
+// stay until the service ends. Once, after http_sites_show(), before the workers run.
+unsigned http_sites_add_left(struct http_sites *s, struct c10m_service *service);
 
 // http_sites_held: the number of connections that use a place. Control thread.
 uint64_t http_sites_held(const struct http_sites *s, unsigned place);
