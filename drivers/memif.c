@@ -27,7 +27,8 @@ enum {
     RING_MAX = 1 << MEMIF_LOG2_SLOTS_MAX,
     PEERS_MAX = 8,  // that are not up yet; one more replaces the oldest
     HANDSHAKE_S = 10,
-    RETRY_MS = 500,  // a client, between two attempts
+    RETRY_MS = 500,  // a client, from an attempt that the server has accepted to the next one
+    ABSENT_MS = 20,  // the same if nobody listens: a server that is started again is found at once
     LOOK_MS = 10,    // between two looks at the link, on average
     WAKE_US = 100,   // the same, from the first time on that the peer sleeps
     LEAVE_US = 50,   // between two looks whether the worker left a burst
@@ -301,8 +302,8 @@ static void client_retry(struct memif *m)
 {
     if (!m->client || is_connecting(m) || now_ns() < MAX(m->retry_ns, m->not_before_ns))
         return;
-    m->retry_ns = now_ns() + RETRY_MS * UINT64_C(1000000);
     const int fd = memif_socket_connect(m->path);
+    m->retry_ns = now_ns() + (fd >= 0 ? RETRY_MS : ABSENT_MS) * UINT64_C(1000000);
     if (fd >= 0)
         peer_begin(m, fd);
 }
