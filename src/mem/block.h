@@ -152,6 +152,13 @@ static inline bool is_orphan(const struct block *b)
     return (b->flags & (BF_IN_APP | BF_FIN_QUEUED)) == BF_FIN_QUEUED;
 }
 
+// block_is_refused: the connection was not adopted (tcp/tcp_adopt.h), or its application closed it
+// with bytes unread; it sends a RST, and then ends.
+static inline bool block_is_refused(const struct block *b)
+{
+    return (b->flags & (BF_IN_APP | BF_ABORT)) == BF_ABORT;
+}
+
 static_assert(sizeof(struct block) == 256,
               "each more line costs 640 MB at ten million connections");
 static_assert(offsetof(struct block, dirty_next) == 60, "line 0: identity and in-order receive");

@@ -2,6 +2,7 @@
 #include "mem/image_store.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,7 +43,8 @@ static_assert(sizeof(struct head) <= HEAD_BYTES, "the head");
 
 struct image_store {
     struct head *head;
-    uint64_t left, held;  // spans of a process before; of those, with connections that go on
+    uint64_t left;          // spans of a process before
+    _Atomic uint64_t held;  // of those, with connections that go on
     bool confirmed;
 };
 
@@ -242,7 +244,7 @@ bool image_store_holds(struct image_store *s, uint8_t owner, const uint8_t *at, 
     const uint64_t off = (a - from) % IMAGE_SPAN_BYTES;
     if ((s->left >> i & 1) == 0 || sp->owner != owner || off > sp->used || len > sp->used - off)
         return false;
-    s->held |= UINT64_C(1) << i;
+    atomic_fetch_or_explicit(&s->held, UINT64_C(1) << i, memory_order_relaxed);
     return true;
 }
 

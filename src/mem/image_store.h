@@ -9,7 +9,8 @@
 // image_store_give(), but not those of a start that failed: these may be where spans were from
 // which connections send that are still to be judged.
 //
-// Threads: the control thread, and the one that reads files again; never two at a time.
+// Threads: the control thread, and the one that reads files again; never two at a time. Any at any
+// time: image_store_holds().
 #pragma once
 #include "base/base.h"
 #include "base/err.h"

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/adoption.h"
 
+#include <pthread.h>
 #include <rte_cycles.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -274,23 +277,69 @@ static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
     to->time_wait += from->time_wait;
 }
 
-int adoption_enter(struct server *s, struct worker *w, struct err *err)
-{
+// entering: one worker's part, on a thread of its own.
+struct entering {
+    struct tcp *tcp;
+    struct tcp_adopt_params params;
+    void *scratch;
     struct tcp_adopted out;
+    pthread_t thread;
+};
+
+static void *enter(void *arg)
+{
+    struct entering *e = arg;
+    tcp_adopt(e->tcp, &e->params, e->scratch, &e->out);
+    return NULL;
+}
+
+static int begin_enter(struct server *s, unsigned id, struct entering *e, struct err *err)
+{
+    struct worker *w = s->workers[id];
+    cpu_set_t cpu;
+    *e = (struct entering){.tcp = &w->tcp,
+                           .params = {.n_locals = w->sock.n_locals,
+                                      .services = adoptable(&s->params),
+                                      .is_image = is_image,
+                                      .arg = s},
+                           .scratch = calloc(1, tcp_adopt_footprint(&w->tcp))};
+    if (e->scratch == NULL)
+        return err_set(err, "no memory to adopt connections");
+    const int rc = pthread_create(&e->thread, NULL, enter, e);
+    if (rc != 0) {
+        free(e->scratch);
+        return err_set(err, "no thread to adopt connections: %s", strerror(rc));
+    }
+    CPU_ZERO(&cpu);
+    CPU_SET(w->cpu, &cpu);
+    pthread_setaffinity_np(e->thread, sizeof(cpu), &cpu);
+    return 0;
+}
+
+static void end_enter(struct server *s, struct entering *e)
+{
+    pthread_join(e->thread, NULL);
+    free(e->scratch);
+    add(&s->adopted, &e->out);
+    note_refused(s, &e->out);
+}
+
+// The threads get no signals, which are for the control thread.
+int adoption_enter(struct server *s, struct err *err)
+{
+    struct entering e[SERVER_WORKERS_MAX];
+    sigset_t all, before;
+    unsigned n = 0;
     if (!s->adopting)
         return 0;
-    const struct tcp_adopt_params p = {.n_locals = w->sock.n_locals,
-                                       .services = adoptable(&s->params),
-                                       .is_image = is_image,
-                                       .arg = s};
-    void *scratch = calloc(1, tcp_adopt_footprint(&w->tcp));
-    if (scratch == NULL)
-        return err_set(err, "no memory to adopt connections");
-    tcp_adopt(&w->tcp, &p, scratch, &out);
-    free(scratch);
-    add(&s->adopted, &out);
-    note_refused(s, &out);
-    return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (n < s->params.n_workers && begin_enter(s, n, &e[n], err) == 0)
+        n++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (unsigned i = 0; i < n; i++)
+        end_enter(s, &e[i]);
+    return n == s->params.n_workers ? 0 : -1;
 }
 
 // say_change: what becomes of the connections of service i, whose state is of another version.
@@ -415,6 +464,9 @@ bool adoption_stays(const struct server *s)
 void adoption_end(struct server *s)
 {
     image_store_close(s->images);
+    if (s->adopting && !s->serves)
+        log_line(LOG_WARN, "the connections of the server before stay in memory for the next "
+                           "start; c10m clean removes them");
     if (s->arena != NULL && !adoption_stays(s) && (!arena_is_kept(s->arena) || s->adoption_done))
         arena_drop(s->arena);
 }

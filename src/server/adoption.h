@@ -29,9 +29,9 @@ int adoption_open(struct server *s, struct err *err);
 // nothing is adopted. After adoption_prepare().
 uint64_t adoption_clock_us(const struct server *s);
 
-// adoption_enter: worker w is set up over its regions; adopts what is in them, and adds to
-// s->adopted. -1: no memory.
-int adoption_enter(struct server *s, struct worker *w, struct err *err);
+// adoption_enter: the workers are set up over their regions; adopts what is in them, all workers at
+// the same time, on their CPUs. Adds to s->adopted. -1: no memory, or no thread.
+int adoption_enter(struct server *s, struct err *err);
 
 // adoption_prepare: before worker `id` is set up: notes what the worker before had in hand, and
 // clears the regions that begin anew.

@@ -422,8 +422,6 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
         return -1;
     if (mem[REGION_LINUX] != NULL)
         linux_ports_join(s, w, mem[REGION_LINUX]);
-    if (adoption_enter(s, w, err) != 0)
-        return -1;
     s->workers[id] = w;
     return 0;
 }
@@ -460,6 +458,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
               start_ports(s, err) == 0 && linux_ports_open(s, err) == 0 && goes_on(err);
     for (unsigned i = 0; ok && i < p->n_workers; i++)
         ok = server_init_worker(s, i, err) == 0 && goes_on(err);
+    ok = ok && adoption_enter(s, err) == 0 && goes_on(err);
     if (!ok) {
         server_stop(s);
         return NULL;

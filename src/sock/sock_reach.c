@@ -56,17 +56,12 @@ static struct c10m_conn *reach(struct sock *k, uint32_t ix)
     return c;
 }
 
-// is_gone: it is free, or refused by the application when it was adopted (sock_adopt.h).
-static bool is_gone(const struct block *b)
-{
-    return b->state == TCP_FREE || (b->flags & (BF_IN_APP | BF_ABORT)) == BF_ABORT;
-}
-
 // named: the index of the block to which the handle refers, or BLOCK_NONE.
 static uint32_t named(const struct tcp *t, uint64_t handle)
 {
     const uint32_t ix = (uint32_t)(handle & ((UINT64_C(1) << index_bits(t)) - 1)) - 1;
-    if (ix >= t->block_pool->count || is_gone(&t->blocks[ix]))
+    if (ix >= t->block_pool->count || t->blocks[ix].state == TCP_FREE ||
+        block_is_refused(&t->blocks[ix]))
         return BLOCK_NONE;
     return handle_of(t, ix) != handle ? BLOCK_NONE : ix;
 }
@@ -139,9 +134,12 @@ int sock_open(struct sock *k, struct c10m_service *s, const struct flow_key *key
     const int rc = tcp_open(k->tcp, key, s->ix, &ix);
     if (rc != 0)
         return rc;
-    k->tcp->blocks[ix].flags |= BF_IN_APP;
+    // A process that ends in between leaves one that is not believed, or that is in hand
+    // (worker/hand.h): its application has not written its state yet.
     if (made != NULL)
         *made = reach(k, ix);
+    __asm__ volatile("" ::: "memory");
+    k->tcp->blocks[ix].flags |= BF_IN_APP;
     return 0;
 }
 

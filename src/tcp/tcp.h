@@ -46,8 +46,10 @@ static inline uint16_t listener_place(int listener)
 }
 
 // tcp_owner: the handle in the flow table that owns `key`; FLOW_NONE: none. Slow: it compares the
-// keys of the records. tcp_owner_is: whether `handle` owns key.
+// keys of the records. tcp_owner_by: the same, with the hash of the key. tcp_owner_is: whether
+// `handle` owns key.
 uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key);
+uint32_t tcp_owner_by(const struct tcp *t, const struct flow_key *key, uint64_t hash);
 bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *key);
 
 // tcp_input: processes one segment (RFC 9293 3.10.7). Its payload is at `data`, its SACK blocks are

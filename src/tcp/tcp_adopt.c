@@ -57,14 +57,15 @@ static bool has_room(const struct tcp *t, const struct block *b)
     return !tcp_is_pending(b) || sv->fast_open_now < sv->fast_open;
 }
 
-static enum tcp_refusal enter_table(struct tcp *t, const struct block *b, uint32_t ix)
+// enter_table: hash: of the key.
+static enum tcp_refusal enter_table(struct tcp *t, const struct block *b, uint32_t ix,
+                                    uint64_t hash)
 {
     if (b->key.zero == BLOCK_HAS_NO_ENTRY)
         return TCP_ADOPTED;
-    if (has_owner(t, &b->key))
+    if (tcp_owner_by(t, &b->key, hash) != FLOW_NONE)
         return TCP_REFUSED_KEY;
-    return has_room(t, b) &&
-                   flow_insert(t->table, flow_hash(t->table, &b->key), flow_index(FLOW_BLOCK, ix))
+    return has_room(t, b) && flow_insert(t->table, hash, flow_index(FLOW_BLOCK, ix))
                ? TCP_ADOPTED
                : TCP_REFUSED_ROOM;
 }
@@ -121,14 +122,14 @@ static void count_block(struct tcp *t, struct block *b)
         count_flight(t, b);
 }
 
-static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix)
+static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix, uint64_t hash)
 {
     struct tcp *t = j->t;
     struct block *b = &t->blocks[ix];
     enum tcp_refusal why = tcp_judge_block(j, ix);
     if (why != TCP_ADOPTED)
         return why;
-    why = enter_table(t, b, ix);
+    why = enter_table(t, b, ix, hash);
     if (why != TCP_ADOPTED) {
         tcp_judge_release(j, ix);
         return why;
@@ -138,24 +139,82 @@ static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix)
     return TCP_ADOPTED;
 }
 
+// has_peer: whether both ends may take it for open.
+static bool has_peer(const struct block *b)
+{
+    enum {
+        STATES = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT_1 | 1 << TCP_FIN_WAIT_2 |
+                 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING
+    };
+    return b->state < TCP_STATE_COUNT && (STATES >> b->state & 1) != 0 && b->key.zero == 0;
+}
+
+// refuse_block: nothing of the connection stays but what a RST needs. The peer may wait for bytes,
+// and would send nothing by itself.
+static void refuse_block(struct block *b)
+{
+    const uint32_t max = b->snd_max, nxt = b->rcv_nxt;
+    *b = (struct block){.key = b->key,
+                        .rcv_nxt = nxt,
+                        .rcv_adv = nxt,
+                        .snd_una = max,
+                        .snd_nxt = max,
+                        .snd_max = max,
+                        .snd_end = max,
+                        .flags = BF_ABORT | BF_PAUSED,
+                        .state = TCP_ESTABLISHED,
+                        .service = b->service,
+                        .mss = TCP_MSS_MIN,
+                        .dirty_next = BLOCK_NONE,
+                        .snd_head = BUF_NONE,
+                        .snd_tail = BUF_NONE,
+                        .snd_cur = BUF_NONE,
+                        .rcvq_head = BUF_NONE,
+                        .rcvq_tail = BUF_NONE,
+                        .ext = EXT_NONE,
+                        .generation = b->generation};
+}
+
 bool tcp_adopt_drop(struct block *b)
 {
-    const bool was = b->state != TCP_FREE;
-    free_block(b);
+    const bool was = b->state != TCP_FREE && !block_is_refused(b);
+    if (has_peer(b))
+        refuse_block(b);
+    else
+        free_block(b);
     return was;
 }
 
+static void adopt_or_free(struct tcp_judge *j, uint32_t ix, uint64_t hash, struct tcp_adopted *out)
+{
+    struct block *b = &j->t->blocks[ix];
+    const bool was_free = b->state == TCP_FREE, was_refused = block_is_refused(b);
+    const enum tcp_refusal why = was_free ? TCP_REFUSAL_COUNT : adopt_block(j, ix, hash);
+    if (why != TCP_ADOPTED)
+        free_block(b);
+    if (was_free || was_refused)
+        return;
+    out->connections += why == TCP_ADOPTED;
+    if (why != TCP_ADOPTED)
+        out->refused[why]++;
+}
+
+// adopt_blocks: with ten million blocks each bucket of the flow table comes from memory: it is
+// fetched a burst ahead.
 static void adopt_blocks(struct tcp_judge *j, struct tcp_adopted *out)
 {
-    struct tcp *t = j->t;
-    for (uint32_t ix = 0; ix < t->block_pool->count; ix++) {
-        struct block *b = &t->blocks[ix];
-        const enum tcp_refusal why = b->state == TCP_FREE ? TCP_REFUSAL_COUNT : adopt_block(j, ix);
-        if (why != TCP_ADOPTED)
-            free_block(b);
-        out->connections += why == TCP_ADOPTED;
-        if (why != TCP_ADOPTED && why != TCP_REFUSAL_COUNT)
-            out->refused[why]++;
+    const struct tcp *t = j->t;
+    const uint32_t count = t->block_pool->count;
+    uint64_t hash[2][BURST_MAX];
+    for (uint32_t first = 0; first < count + BURST_MAX; first += BURST_MAX) {
+        if (first < count)
+            flow_hash_burst(t->table, &t->blocks[first].key, sizeof(struct block),
+                            MIN(count - first, (uint32_t)BURST_MAX), hash[first / BURST_MAX % 2]);
+        if (first == 0)
+            continue;
+        const uint32_t from = first - BURST_MAX;
+        for (uint32_t i = 0; i < BURST_MAX && from + i < count; i++)
+            adopt_or_free(j, from + i, hash[from / BURST_MAX % 2][i], out);
     }
 }
 
@@ -389,6 +448,8 @@ static void arm(struct tcp *t, uint32_t ix)
     const bool sends = b->snd_nxt != b->snd_end || b->snd_una != b->snd_max;
     const bool dirty = (b->flags & (BF_DIRTY | BF_ACK_NOW | BF_ABORT)) != 0 || sends;
     b->flags &= (uint16_t)~BF_DIRTY;
+    if (block_is_refused(b))
+        b->app_timer_at_ms = deadline(t->now.ms, 1);  // for sock_event(), which sends the RST
     tcp_arm(t, ix);
     tcp_arm_slow(t, ix);
     if (b->flags & BF_EXT)
@@ -434,4 +495,5 @@ void tcp_adopt(struct tcp *t, const struct tcp_adopt_params *p, void *scratch,
     adopt_ring(&j, &t->tw6, FLOW_TIME_WAIT6, out);
     fill_lists(&j);
     arm_all(t);
+    tcp_cookies_expect(t);
 }

@@ -10,8 +10,10 @@
 //   pass 2   free lists, of what nobody holds
 //   pass 3   the deadlines of each block enter the wheel
 //
-// A refused connection sends nothing: the peer's next segment finds no owner, and is answered with
-// a RST. Control thread, before the worker runs.
+// A connection that was in hand becomes one that sends a RST in the first turns and has nothing
+// else (block_is_refused()). Any other refused one sends nothing: the peer's next segment finds no
+// owner, and is answered with a RST. Control thread, or a thread for each worker, before the worker
+// runs.
 #pragma once
 #include "tcp/tcp_worker.h"
 
@@ -60,8 +62,9 @@ struct tcp_adopted {
     uint32_t refused[TCP_REFUSAL_COUNT];  // by reason; [TCP_ADOPTED] is 0
 };
 
-// tcp_adopt_drop: refuses the connection of block b, of which nothing is believed, before
-// tcp_adopt(): the process had it in hand when it ended (worker/hand.h). Whether there was one.
+// tcp_adopt_drop: refuses the connection of block b before tcp_adopt(): the process had it in hand
+// when it ended (worker/hand.h). Of it nothing is believed but its addresses and ports, and for the
+// RST the last numbers. Whether there was one that was not refused before.
 bool tcp_adopt_drop(struct block *b);
 
 // tcp_adopt_footprint: bytes of scratch memory for t, zeroed by the caller, aligned to 8.

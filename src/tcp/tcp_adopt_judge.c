@@ -136,10 +136,11 @@ static bool has_state(const struct tcp_judge *j, const struct block *b)
 }
 
 // is_told: whether the application knows of the connection, or has closed it. One that was opened
-// in the last burst may not have been reported yet.
+// in the last burst, by either side, may not have been reported yet.
 static bool is_told(const struct block *b)
 {
-    return b->state != TCP_ESTABLISHED || (b->flags & (BF_IN_APP | BF_FIN_QUEUED)) != 0;
+    return (b->state != TCP_ESTABLISHED && b->state != TCP_SYN_SENT) ||
+           (b->flags & (BF_IN_APP | BF_FIN_QUEUED | BF_ABORT)) != 0;
 }
 
 static bool has_key(const struct tcp_judge *j, const struct block *b)
@@ -339,7 +340,7 @@ static enum tcp_refusal judge(struct claims *c, const struct block *b)
         return TCP_REFUSED_STATE;
     if (!is_told(b))
         return TCP_REFUSED_IN_HAND;
-    if ((j->p->services >> b->service & 1) == 0)
+    if ((j->p->services >> b->service & 1) == 0 && !block_is_refused(b))
         return TCP_REFUSED_SERVICE;
     if (!has_key(j, b))
         return TCP_REFUSED_KEY;

@@ -63,7 +63,11 @@ bool tcp_owner_is(const struct tcp *t, uint32_t handle, const struct flow_key *k
 
 uint32_t tcp_owner(const struct tcp *t, const struct flow_key *key)
 {
-    const uint64_t hash = flow_hash(t->table, key);
+    return tcp_owner_by(t, key, flow_hash(t->table, key));
+}
+
+uint32_t tcp_owner_by(const struct tcp *t, const struct flow_key *key, uint64_t hash)
+{
     unsigned at = 0;
     uint32_t handle;
     do

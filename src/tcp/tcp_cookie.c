@@ -88,6 +88,12 @@ uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now)
     return time_before(ts_now, ts) ? ts - (TS_MASK + 1) : ts;
 }
 
+void tcp_cookies_expect(struct tcp *t)
+{
+    if (t->cfg.syn_cookies != TCP_COOKIES_OFF)
+        t->cookies_until_us = t->now.us + VALID_US;
+}
+
 bool tcp_cookies_awaited(const struct tcp *t)
 {
     return t->cfg.syn_cookies == TCP_COOKIES_ALWAYS || t->now.us < t->cookies_until_us;

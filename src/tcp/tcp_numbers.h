@@ -30,5 +30,7 @@ uint32_t tcp_cookie_ts(const struct syn_record *r, uint32_t ts_now);
 
 // tcp_cookies_awaited: whether an ACK without a connection may acknowledge a cookie.
 // tcp_cookie_read: whether s, an ACK, does; *r is then the record, without its service.
+// tcp_cookies_expect: a process before may have sent some.
+void tcp_cookies_expect(struct tcp *t);
 bool tcp_cookies_awaited(const struct tcp *t);
 bool tcp_cookie_read(const struct tcp *t, const struct seg_in *s, struct syn_record *r);

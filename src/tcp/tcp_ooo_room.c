@@ -106,11 +106,16 @@ uint32_t ooo_free_pages(struct tcp *t, struct ext *e, uint32_t ix, bool has_end,
     return ix;
 }
 
-// prune: frees the last page of the holder, all runs that end in that page, and the other pages of
-// those runs. It frees at least one page, because no remaining run ends in the last page.
-static void prune(struct tcp *t, uint32_t name)
+// note_pruned: as tcp_touch().
+static void note_pruned(struct tcp *t, uint32_t name)
 {
-    struct ext *e = &t->exts[name - 1];
+    __asm__ volatile("movl %1, %0" : "=m"(t->pruned) : "ri"(name) : "memory");
+}
+
+// prune_pages: frees the last page of the holder, all runs that end in that page, and the other
+// pages of those runs. It frees at least one page, because no remaining run ends in the last page.
+static void prune_pages(struct tcp *t, struct ext *e)
+{
     const struct ooo_run *runs = ooo_runs(&t->bufs, e);
     const unsigned had = e->ooo_runs;
     const uint32_t page = runs[had - 1].last;
@@ -127,6 +132,15 @@ static void prune(struct tcp *t, uint32_t name)
     struct buf *last = &t->bufs.bufs[runs[n - 1].last];
     last->next = ooo_free_pages(t, e, last->next, false, 0);
     e->ooo_runs = (uint16_t)n;
+}
+
+// prune: of a connection that this turn may have nothing else to do with.
+static void prune(struct tcp *t, uint32_t name)
+{
+    struct ext *e = &t->exts[name - 1];
+    note_pruned(t, e->hold.block + 1);
+    prune_pages(t, e);
+    note_pruned(t, 0);
 }
 
 bool ooo_room(struct tcp *t, const struct block *b, struct ext *e, uint32_t need)

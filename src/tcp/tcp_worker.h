@@ -152,6 +152,9 @@ struct tcp {
     // tcp_view_begin() does not copy the fields from here on.
     struct ooo_holders ooo_of[TCP_OOO_SOURCES];  // by source
     uint32_t ooo_bufs;                           // buffers with out-of-order data
+    // The block, plus one, whose out-of-order data is being dropped for another one; 0: none. A
+    // process that adopts connections refuses it if this one ends meanwhile.
+    uint32_t pruned;
     // A tournament tree for the source with the most buffers: node n is won by the better of the
     // winners of nodes 2n and 2n + 1; the last nodes compare two sources each. A winner is stored
     // as its place among the sources below that node, so that an all-zero tree has no holders.

@@ -26,6 +26,8 @@ static void add_burst(struct list *l, const struct worker *w)
 static void add_touched(struct list *l, const struct worker *w)
 {
     add(l, w->tcp.touched);
+    if (w->tcp.pruned != 0)
+        add(l, w->tcp.pruned - 1);
     for (unsigned i = 0; i < MIN(w->sock.n_others, (unsigned)C10M_OTHERS_MAX); i++)
         add(l, w->sock.others[i].ix);
 }

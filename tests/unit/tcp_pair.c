@@ -40,6 +40,10 @@ static void on_open(struct c10m_conn *c)
         c10m_pause(c);
     if (r->timer_ms != 0)
         c10m_set_timer(c, r->timer_ms);
+    if (r->connects && c->b->key.local_port == PAIR_PORT) {
+        struct c10m_conn *made;
+        r->connects_failed += c10m_connect(c, c->b->key.remote.b, PAIR_PORT, &made) != 0;
+    }
     if (r->source != 0 || r->shut)
         pump(c);
 }
@@ -124,32 +128,41 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
+static void *held(struct end *e, size_t bytes)
+{
+    void *p = zeroed(bytes);
+    CHECK(e->n_held < END_HELD_MAX);
+    e->held[e->n_held].at = p;
+    e->held[e->n_held++].bytes = ALIGN_UP(bytes + 1, CACHE_LINE);
+    return p;
+}
+
 static void init_pools(struct end *e, const struct pair_sizes *z)
 {
     struct tcp *t = &e->tcp;
     const struct siphash_key secret = {0x0706050403020100 + e->v4, 0x0f0e0d0c0b0a0908};
-    e->mem[0] = zeroed(flow_footprint(z->blocks + z->syns + 2 * z->tw) + 4096);
-    t->table = zeroed(sizeof(*t->table));
+    e->mem[0] = held(e, flow_footprint(z->blocks + z->syns + 2 * z->tw) + 4096);
+    t->table = held(e, sizeof(*t->table));
     flow_init(t->table, e->mem[0], z->blocks + z->syns + 2 * z->tw, secret);
-    t->blocks = zeroed(z->blocks * sizeof(struct block));
-    t->block_pool = index_pool_init(zeroed(index_pool_footprint(z->blocks)), z->blocks);
-    t->wheel = wheel_init(zeroed(wheel_footprint(z->wheel)), z->wheel, 0);
-    t->xmit_runs = zeroed((z->blocks + 63) / 64 * 8);
-    t->rounds = zeroed(z->blocks * sizeof(*t->rounds));
-    t->syns = zeroed(z->syns * sizeof(struct syn_record));
-    t->syn_pool = index_pool_init(zeroed(index_pool_footprint(z->syns)), z->syns);
-    t->exts = zeroed(z->exts * sizeof(struct ext));
-    t->ext_pool = index_pool_init(zeroed(index_pool_footprint(z->exts)), z->exts);
-    tcp_time_wait_init(t, zeroed(z->tw * sizeof(struct time_wait)), z->tw,
-                       zeroed(z->tw * sizeof(struct time_wait6)), z->tw);
+    t->blocks = held(e, z->blocks * sizeof(struct block));
+    t->block_pool = index_pool_init(held(e, index_pool_footprint(z->blocks)), z->blocks);
+    t->wheel = wheel_init(held(e, wheel_footprint(z->wheel)), z->wheel, 0);
+    t->xmit_runs = held(e, (z->blocks + 63) / 64 * 8);
+    t->rounds = held(e, z->blocks * sizeof(*t->rounds));
+    t->syns = held(e, z->syns * sizeof(struct syn_record));
+    t->syn_pool = index_pool_init(held(e, index_pool_footprint(z->syns)), z->syns);
+    t->exts = held(e, z->exts * sizeof(struct ext));
+    t->ext_pool = index_pool_init(held(e, index_pool_footprint(z->exts)), z->exts);
+    tcp_time_wait_init(t, held(e, z->tw * sizeof(struct time_wait)), z->tw,
+                       held(e, z->tw * sizeof(struct time_wait6)), z->tw);
     const uint32_t flights = z->no_flights != 0 ? 0 : z->flights;
-    e->mem[2] = zeroed(flight_footprint(flights));
+    e->mem[2] = held(e, flight_footprint(flights));
     flight_pool_init(&t->flights, e->mem[2], flights);
-    e->mem[1] = zeroed(buf_footprint(z->bufs, 64));
+    e->mem[1] = held(e, buf_footprint(z->bufs, 64));
     buf_init(&t->bufs, e->mem[1], z->bufs, 64);
     const struct keys keys = keys_from(secret);
     tcp_set_keys(t, &keys);
-    t->prefixes = prefixes_init(zeroed(sizeof(*t->prefixes)), keys.of[SECRET_PREFIXES]);
+    t->prefixes = prefixes_init(held(e, sizeof(*t->prefixes)), keys.of[SECRET_PREFIXES]);
 }
 
 void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
@@ -191,8 +204,8 @@ void end_init(struct end *e, uint32_t v4, const struct pair_sizes *sizes)
     e->services[0] = (struct c10m_service){.name = "role", .app = &app, .data = &e->role};
     e->sock.tcp = t;
     e->sock.services = e->services;
-    e->sock.scratch = zeroed(SOCK_OFFER_MAX);
-    e->shadows = zeroed(z.blocks * sizeof(e->shadows[0]));
+    e->sock.scratch = held(e, SOCK_OFFER_MAX);
+    e->shadows = held(e, z.blocks * sizeof(e->shadows[0]));
 }
 
 const char *end_leaks(const struct end *e)
@@ -217,12 +230,8 @@ void end_fini(struct end *e, bool clean)
         leak = tcp_check_prefixes(t);
     if (clean && leak != NULL)
         check_failed(__FILE__, __LINE__, leak);
-    void *all[] = {e->mem[0],       e->mem[1],  e->mem[2],    t->table,       t->blocks,
-                   t->block_pool,   t->wheel,   t->xmit_runs, t->rounds,      t->syns,
-                   t->syn_pool,     t->exts,    t->ext_pool,  t->tw4.records, t->tw6.records,
-                   e->sock.scratch, e->shadows, t->prefixes};
-    for (unsigned i = 0; i < ARRAY_LEN(all); i++)
-        free(all[i]);
+    for (unsigned i = 0; i < e->n_held; i++)
+        free(e->held[i].at);
 }
 
 // count: the ways to end that src/worker/loop.c counts.
@@ -257,9 +266,14 @@ static void timers(struct end *e)
         if (events != 0)
             sock_event(&e->sock, &v, NULL);
     }
-    tcp_time_wait_expire(t, 64);
-    tcp_sweep(t);
-    tcp_shed(t);
+}
+
+// in_hand: as account_stage() of src/worker/accounting.h.
+static void in_hand(struct end *e, bool burst)
+{
+    __asm__ volatile("" ::: "memory");
+    e->burst_in_hand = burst;
+    __asm__ volatile("" ::: "memory");
 }
 
 static void check_blocks(struct end *e)
@@ -281,9 +295,10 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
               uint32_t n)
 {
     struct tcp *t = &e->tcp;
-    struct tcp_verdict v[BURST_MAX];
-    uint32_t found[BURST_MAX];
+    struct tcp_verdict *v = e->verdicts;
+    uint32_t *found = e->found;
     CHECK(n <= BURST_MAX);
+    e->n_burst = n;
     t->now = clock_at_us(now_us);
     tcp_set_limits(t);  // tests change them
     t->n_out = 0;
@@ -293,6 +308,8 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
         unsigned at = 0;
         found[i] = flow_next(t->table, flow_hash(t->table, &s[i].key), &at);
     }
+    memset(v, 0, n * sizeof(v[0]));
+    in_hand(e, true);
     for (uint32_t i = 0; i < n; i++) {
         tcp_input(t, &s[i], data[i], found[i], &v[i]);
         count(e, &v[i]);
@@ -302,11 +319,16 @@ void end_turn(struct end *e, uint64_t now_us, const struct seg_in *s, const uint
             sock_event(&e->sock, &v[i], data[i] + (v[i].data_off - s[i].data_off));
     if (e->calls != NULL)
         e->calls(e->calls_arg);
+    in_hand(e, false);
     timers(e);
     sock_tell(&e->sock);
+    tcp_time_wait_expire(t, 64);
+    tcp_touch(t, BLOCK_NONE);
     tcp_output_dirty(t);
     index_pool_turn_end(t->block_pool);
     index_pool_turn_end(t->syn_pool);
+    tcp_sweep(t);
+    tcp_shed(t);
     check_blocks(e);
 }
 
@@ -326,12 +348,17 @@ uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port)
 
 struct pair *pair_new(uint64_t seed)
 {
+    return pair_new_sized(seed, NULL);
+}
+
+struct pair *pair_new_sized(uint64_t seed, const struct pair_sizes *sizes)
+{
     struct pair *p = zeroed(sizeof(*p));
     p->rng.state = seed;
     p->delay_us = 500;
     p->now_us = 1000 * 1000;
     for (unsigned i = 0; i < 2; i++)
-        end_init(&p->e[i], 0x0a000001 + i, NULL);
+        end_init(&p->e[i], 0x0a000001 + i, sizes);
     return p;
 }
 
@@ -461,6 +488,8 @@ static void side(struct pair *p, unsigned to)
         data[n] = k[n].data;
         n++;
     }
+    if (p->turn != NULL)
+        p->turn(p, to, s, data, n);
     end_turn(&p->e[to], p->now_us, s, data, n);
     end_check_pools(&p->e[to]);
     send_out(p, to);

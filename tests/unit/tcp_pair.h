@@ -26,15 +26,18 @@ struct role {
     bool shut_on_end;  // shut down when the peer has
     bool pause_open;   // paused from the start
     bool hold;         // consumes nothing
+    bool connects;     // opens one to the peer for each that the peer has opened
     bool abort_on_timer, resume_on_timer;
     uint32_t timer_ms;  // set at open
     uint32_t pause_ms;  // after each data callback: pause, resume by timer
-    unsigned opened, ended, closed, writable, timers, unread;
+    unsigned opened, ended, closed, writable, timers, unread, connects_failed;
     uint64_t sent, received;
     uint64_t received_at_end;  // bytes seen when `end` was told last
     bool wrong;                // a byte was not the expected one
     enum c10m_close why;
 };
+
+enum { END_HELD_MAX = 24 };
 
 struct end {
     struct tcp tcp;
@@ -55,6 +58,16 @@ struct end {
     void (*calls)(void *arg);
     void *calls_arg;
     void *mem[8];  // table, buffers, logs
+    // What worker/hand.h reads of a worker: whether the burst is in hand, and its segments.
+    bool burst_in_hand;
+    uint32_t n_burst, found[BURST_MAX];
+    struct tcp_verdict verdicts[BURST_MAX];
+    // All its memory, but this struct.
+    struct {
+        void *at;
+        size_t bytes;
+    } held[END_HELD_MAX];
+    unsigned n_held;
 };
 
 struct pair_packet {
@@ -77,6 +90,9 @@ struct pair {
     // Of each end with one connection: up to where its data has left, and what left again and was
     // lost.
     uint32_t sent_end[2], again_lost[2];
+    // turn: called before each end_turn(), with its arguments; NULL: it is not.
+    void (*turn)(struct pair *p, unsigned to, const struct seg_in *s, const uint8_t *const *data,
+                 uint32_t n);
     uint32_t n_flight;
     struct pair_packet flight[PAIR_FLIGHT_MAX];
 };
@@ -110,6 +126,8 @@ uint8_t seg_out_byte(const struct seg_out *o, uint32_t i);
 uint32_t end_connect_from(struct end *e, uint16_t from, uint32_t v4, uint16_t port);
 uint32_t end_connect(struct end *e, uint32_t v4, uint16_t port);
 
+// pair_new: with ends of these sizes; NULL: the defaults.
+struct pair *pair_new_sized(uint64_t seed, const struct pair_sizes *sizes);
 struct pair *pair_new(uint64_t seed);
 void pair_free(struct pair *p, bool clean);
 

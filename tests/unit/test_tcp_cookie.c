@@ -286,6 +286,23 @@ static void an_acknowledgment_near_the_right_one_opens_nothing(void **state)
     }
 }
 
+// The process that sent it has ended. Only the SYN-ACK has left it.
+static void a_cookie_of_the_process_before_opens_a_connection(void **state)
+{
+    static const enum tcp_cookies hows[] = {TCP_COOKIES_OFF, TCP_COOKIES_AUTO, TCP_COOKIES_ALWAYS};
+    for (unsigned i = 0; i < ARRAY_LEN(hows); i++) {
+        struct raw *r = new_end(TCP_COOKIES_ALWAYS);
+        send_syn(r, &plain);
+        r->e.tcp.cfg.syn_cookies = (uint8_t)hows[i];
+        r->e.tcp.cookies_until_us = 0;
+        tcp_cookies_expect(&r->e.tcp);
+        raw_seg(r, SEG_ACK, r->seq, r->ack, 0, 0);
+        raw_turn(r, 1);
+        assert_int_equal(r->e.stats.c.conns_opened_passive, hows[i] != TCP_COOKIES_OFF);
+        reset_and_free(r);
+    }
+}
+
 // One cookie says nothing of what another connection, number or window needs.
 static void a_cookie_opens_no_other_connection(void **state)
 {
@@ -575,6 +592,7 @@ int main(void)
         T(a_replay_after_the_connection_is_over_and_the_cookie_old_fails),
         T(a_million_guesses_open_nothing),
         T(an_acknowledgment_near_the_right_one_opens_nothing),
+        T(a_cookie_of_the_process_before_opens_a_connection),
         T(a_cookie_opens_no_other_connection),
         T(nothing_but_an_ack_completes_a_handshake),
         T(in_auto_an_ack_counts_only_while_a_cookie_may_be_out),
