@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/siphash.h"
 #include "drivers/memif_peer.h"
 #include "drivers/memif_socket.h"
 #include "drivers/vdev.h"
@@ -540,11 +541,33 @@ static struct memif *memif_new(const struct port_params *params)
     return m;
 }
 
+// default_mac: a locally administered address that depends only on the machine, the socket and the
+// side, so that peers have no stale ARP entry after a restart: a server that adopts connections
+// would not hear them until it expires.
+static struct mac_addr default_mac(const struct memif *m)
+{
+    static const struct siphash_key key = {0xc10a, 0x3e31f};
+    char host[64] = "", text[MEMIF_PATH_MAX + 192];
+    gethostname(host, sizeof(host) - 1);
+    FILE *f = fopen("/etc/machine-id", "re");
+    char id[40] = "";
+    if (f != NULL && fgets(id, sizeof(id), f) == NULL)
+        id[0] = '\0';
+    if (f != NULL)
+        fclose(f);
+    const int n =
+        snprintf(text, sizeof(text), "%s\n%s\n%s\n%u %d", id, host, m->path, m->id, m->client);
+    const uint64_t h = siphash_bytes(&key, text, (size_t)n);
+    struct mac_addr mac;
+    memcpy(mac.b, &h, sizeof(mac.b));
+    mac.b[0] = (uint8_t)((mac.b[0] & ~1u) | 2);  // one host's, locally administered
+    return mac;
+}
+
 static void port_init(struct memif *m, const struct port_params *params)
 {
     struct port *p = &m->port;
-    CHECK(getrandom(p->mac.b, sizeof(p->mac.b), 0) == sizeof(p->mac.b));
-    p->mac.b[0] = (uint8_t)((p->mac.b[0] & ~1u) | 2);  // one host's, locally administered
+    p->mac = default_mac(m);
     p->ops = &ops;
     p->priv = m;
     strcpy(p->name, params->name);
