@@ -86,10 +86,8 @@ int http_init(struct c10m_service *s, char *err, size_t err_bytes);
 void http_fini(struct c10m_service *s);
 unsigned http_log(struct c10m_service *s, const void *record, size_t len);
 
-// http_left_place: left_place, found by the first call. http_left_keeps: whether the images stay
-// though no connection is counted: those that did not go on are about to be reset. Control thread.
+// http_left_place: left_place, found by the first call. Control thread.
 unsigned http_left_place(struct c10m_service *s, struct http_service *service);
-bool http_left_keeps(const struct http_service *service);
 
 // http_reload_first: loads the first site and serves it. The others are the callbacks of
 // c10m_reload (c10m/reload.h).

@@ -140,7 +140,9 @@ unsigned http_left_place(struct c10m_service *s, struct http_service *service)
     return service->left_place;
 }
 
-bool http_left_keeps(const struct http_service *service)
+// keeps_left: whether the images stay though no connection is counted: those that did not go on are
+// about to be reset.
+static bool keeps_left(const struct http_service *service)
 {
     return clock_us(CLOCK_MONOTONIC) < service->left_until_us;
 }
@@ -149,7 +151,7 @@ void *http_reload_unused(struct c10m_service *s)
 {
     struct http_service *service = c10m_service_data(s);
     const unsigned left = http_left_place(s, service);
-    return http_sites_unused(&service->sites, http_left_keeps(service) ? left : HTTP_PLACES);
+    return http_sites_unused(&service->sites, keeps_left(service) ? left : HTTP_PLACES);
 }
 
 void http_reload_release(struct c10m_service *s, void *site)
