@@ -59,12 +59,11 @@ static void word_set(const struct neighbor_cache *n, struct neighbor *e, uint64_
     entry_set(n, e, key_of(e, n->is_v6), word);
 }
 
-bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbor_seen *out)
+bool neighbor_read_entry(const struct neighbor *e, bool is_v6, struct neighbor_seen *out)
 {
-    const struct neighbor *e = neighbor_at(n, slot, n->is_v6);
     for (int i = 0; i < READ_TRIES; i++) {
         const uint32_t seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);  // pairs with entry_set()
-        const struct neighbor_key key = key_of(e, n->is_v6);
+        const struct neighbor_key key = key_of(e, is_v6);
         const uint64_t word = __atomic_load_n(&e->word, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if ((seq & 1) != 0 || seq != __atomic_load_n(&e->seq, __ATOMIC_RELAXED))
@@ -73,6 +72,11 @@ bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbo
         return out->state != NET_NEIGHBOR_FREE;
     }
     return false;
+}
+
+bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbor_seen *out)
+{
+    return neighbor_read_entry(neighbor_at(n, slot, n->is_v6), n->is_v6, out);
 }
 
 size_t neighbor_cache_footprint(const struct net_config *c, bool is_v6)
@@ -399,4 +403,27 @@ unsigned neighbor_flush(struct neighbor_cache *n)
         found++;
     }
     return found;
+}
+
+// nearer: the time from `first` to `last` that is nearest to `ms`.
+static uint32_t nearer(uint32_t ms, uint32_t first, uint32_t last)
+{
+    return time_before(ms, first) ? first : time_before(last, ms) ? last : ms;
+}
+
+void neighbor_take(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                   const struct net_neighbor_left *left)
+{
+    if (neighbor_find(n, key) != NULL ||
+        (left->permanent &&
+         statics_in_set(n, key) >= NET_NEIGHBOR_WAYS - NET_NEIGHBOR_DYNAMIC_WAYS))
+        return;
+    struct neighbor *e = neighbor_place(n, now, key);
+    if (e == NULL)
+        return;
+    entry_set(n, e, key,
+              word_of(wire_mac_word(&left->mac),
+                      left->permanent ? NET_NEIGHBOR_STATIC : NET_NEIGHBOR_REACHABLE));
+    e->due_ms = nearer(left->due_ms, now.ms, now.ms + NET_NEIGHBOR_REACHABLE_MS);
+    e->used_ms = nearer(left->used_ms, now.ms - NET_NEIGHBOR_REACHABLE_MS, now.ms);
 }

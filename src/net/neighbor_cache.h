@@ -227,3 +227,11 @@ struct neighbor_seen {
     uint8_t state;  // enum net_neighbor_state
 };
 bool neighbor_read(const struct neighbor_cache *n, uint32_t slot, struct neighbor_seen *out);
+
+// neighbor_read_entry: the same of an entry, of whatever cache.
+bool neighbor_read_entry(const struct neighbor *e, bool is_v6, struct neighbor_seen *out);
+
+// neighbor_take: net_neighbors_take() of one whose address is `key`, unless it is known or its set
+// has no place.
+void neighbor_take(struct neighbor_cache *n, struct clock_now now, struct neighbor_key key,
+                   const struct net_neighbor_left *left);

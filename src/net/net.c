@@ -30,7 +30,7 @@ static bool unicast(const struct ip_addr *a)
     return ip_is_v4(a) ? net_source_top_ok(raw32(ip_to_v4(a))) : ip6_is_global_form(a);
 }
 
-static bool unicast_mac(const struct mac_addr *mac)
+bool net_is_unicast_mac(const struct mac_addr *mac)
 {
     return (mac->b[0] & 1) == 0 && wire_mac_word(mac) != 0;
 }
@@ -54,7 +54,7 @@ static int check_static(const struct net_config *c, uint32_t k, struct err *e)
 {
     const struct net_static *s = &c->statics[k];
     char text[IP_TEXT_BYTES];
-    if ((!unicast(&s->addr) && !c->loops) || !unicast_mac(&s->mac))
+    if ((!unicast(&s->addr) && !c->loops) || !net_is_unicast_mac(&s->mac))
         return err_set(e, "neighbor %s: address or MAC is not unicast", ip_text(&s->addr, text));
     for (uint32_t i = 0; i < k; i++)
         if (ip_equal(&c->statics[i].addr, &s->addr))
@@ -67,7 +67,7 @@ static int check_config(const struct net_config *c, struct err *e)
     if (!arp_entries_ok(c->arp_entries))
         return err_set(e, "ARP cache of %u entries: not a power of two in %d..%d", c->arp_entries,
                        NET_NEIGHBOR_ENTRIES_MIN, NET_NEIGHBOR_ENTRIES_MAX);
-    if (!unicast_mac(&c->mac))
+    if (!net_is_unicast_mac(&c->mac))
         return err_set(e, "MAC address is zero or multicast");
     if (c->mtu < IP4_BYTES_MIN_MTU)
         return err_set(e, "MTU %u: below %d", c->mtu, IP4_BYTES_MIN_MTU);

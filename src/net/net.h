@@ -423,3 +423,26 @@ bool net_nd_read(const struct net *net, uint32_t slot, struct net_neighbor6 *out
 // net_nd_render: as net_arp_render(), in the format of `ip -6 neigh`.
 size_t net_nd_render(const struct net *net, const char *device, uint32_t *slot, char *buf,
                      size_t size);
+
+// net_neighbor_left: a neighbor that a net of an ended process knew. permanent: by an order of an
+// operator; those of Linux (net_change()) are not.
+struct net_neighbor_left {
+    struct ip_addr addr;
+    struct mac_addr mac;
+    bool permanent;
+    uint32_t due_ms, used_ms;  // of that process's clock, which goes on
+};
+
+// net_neighbors_left: copies to `out` the neighbors that the net in `before` knew, at most
+// net_neighbors_left_max(c), and returns their number. An ended process left `before`, perhaps in
+// the middle of a store; its configuration had c's footprint. Nothing in it is believed without a
+// check, and pointers in it are not followed. Those of c's statics are not among them. Control
+// thread, before net_init() of the same memory.
+//
+// net_neighbors_take: makes net know n of them, with the time that each has left until it is asked
+// for again. Control thread, before the worker runs.
+uint32_t net_neighbors_left_max(const struct net_config *c);
+uint32_t net_neighbors_left(const void *before, const struct net_config *c,
+                            struct net_neighbor_left *out);
+void net_neighbors_take(struct net *net, struct clock_now now, const struct net_neighbor_left *left,
+                        uint32_t n);

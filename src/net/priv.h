@@ -394,6 +394,9 @@ static inline bool is_broadcast(const struct net *net, uint32_t addr_raw)
     return is && net->n_locals != 0;
 }
 
+// net_is_unicast_mac: whether a host can have this MAC: neither a group's nor zero.
+bool net_is_unicast_mac(const struct mac_addr *mac);
+
 // net_source_top_ok: whether the first byte of a source address is valid: not 0/8, loopback,
 // multicast or 255/8. As on Linux, the rest of 240/4 is valid.
 static inline bool net_source_top_ok(uint32_t src_raw)

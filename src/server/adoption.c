@@ -234,12 +234,14 @@ static void look_before(struct server *s, uint8_t *const mem[REGION_COUNT])
     s->adoption->clock_us = MAX(s->adoption->clock_us, before->tcp.now.us);
 }
 
-void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT])
+void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT],
+                      struct adoption_neighbors *neighbors)
 {
     struct region r[REGION_COUNT];
     if (!s->adopting)
         return;
     look_before(s, mem);
+    adoption_neighbors_look(neighbors, &s->params, mem[REGION_NET]);
     server_regions(&s->params, r);
     for (unsigned i = 0; i < REGION_COUNT; i++)
         if (mem[i] != NULL && !stays(i))

@@ -7,11 +7,12 @@
 //
 //   state    layout of the memory | keys that peers have seen the output of | clock
 //   regions  blocks, extension records, flight logs, buffers, half-open and TIME-WAIT records stay;
-//            all others begin anew (tcp/tcp_adopt.h)
+//            neighbors are copied; all others begin anew (tcp/tcp_adopt.h)
 //
 // A connection that was in hand when the process ended (worker/hand.h) is refused, because it is
 // unknown which bytes its application has received. Control thread, before the workers run.
 #pragma once
+#include "server/adoption_neighbors.h"
 #include "server/server_memory.h"
 #include "tcp/tcp_adopt.h"
 
@@ -33,9 +34,10 @@ uint64_t adoption_clock_us(const struct server *s);
 // the same time, on their CPUs. Adds to s->adopted. -1: no memory, or no thread.
 int adoption_enter(struct server *s, struct err *err);
 
-// adoption_prepare: before worker `id` is set up: notes what the worker before had in hand, and
-// clears the regions that begin anew.
-void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT]);
+// adoption_prepare: before a worker is set up: notes what the worker before had in hand, copies its
+// neighbors to *neighbors, whose bytes are 0, and clears the regions that begin anew.
+void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT],
+                      struct adoption_neighbors *neighbors);
 
 // adoption_complete: the workers begin: the connections are those of this process, and the next one
 // may adopt them.

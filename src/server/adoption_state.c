@@ -8,7 +8,7 @@
 #include "worker/worker.h"
 
 // Increase it when the meaning of a field that stays changes, not only its place.
-enum { ADOPTION_VERSION = 3 };
+enum { ADOPTION_VERSION = 4 };
 
 const char ADOPTION_MAGIC[8] = "c10mkeep";
 
@@ -42,6 +42,9 @@ static void put_services(const struct server_params *p, struct text *out)
 static void put_addresses(const struct server_params *p, struct text *out)
 {
     char at[IP_TEXT_BYTES];
+    for (unsigned i = 0; i < p->n_ports; i++)
+        text_printf(out, "[port %s] memory of neighbors %llu\n", p->ports[i].port.name,
+                    (unsigned long long)server_port_net_bytes(&p->ports[i].net));
     for (unsigned i = 0; i < p->n_ports; i++)
         for (unsigned k = 0; k < p->ports[i].net.n_locals; k++)
             text_printf(out, "[port %s] address %s\n", p->ports[i].port.name,

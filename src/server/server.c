@@ -349,10 +349,9 @@ static int init_ports(struct server *s, struct worker *w, uint8_t *mem, struct e
         wp->net = net_init(mem, nc, server_pool(s, i, w->id), w->stats, err);
         if (wp->net == NULL)
             return -1;
-        mem += ALIGN_UP(net_footprint(nc), CACHE_LINE);
-        wp->tx.pkts = (struct pkt **)mem;
+        wp->tx.pkts = (struct pkt **)(mem + ALIGN_UP(net_footprint(nc), CACHE_LINE));
         wp->tx.room = WORKER_TX_MAX;
-        mem += WORKER_TX_MAX * sizeof(struct pkt *);
+        mem += server_port_net_bytes(nc);
         mss[i] = net_mss(wp->net);
         mss6[i] = net_mss6(wp->net);
         w->tcp.cfg.large |= s->params.large_if_cut && (nc->caps & PORT_TSO) != 0;
@@ -386,9 +385,10 @@ static uint64_t start_tsc(const struct server *s)
 int server_init_worker(struct server *s, unsigned id, struct err *err)
 {
     uint8_t *mem[REGION_COUNT] = {NULL};
+    struct adoption_neighbors neighbors = {.n = {0}};
     if (carve(s, id, mem, err) != 0)
         return -1;
-    adoption_prepare(s, mem);
+    adoption_prepare(s, mem, &neighbors);
     struct worker *w = (struct worker *)mem[REGION_WORKER];
     uint8_t *at = mem[REGION_WORKER] + ALIGN_UP(sizeof(*w), CACHE_LINE);
     w->id = id;
@@ -418,7 +418,9 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
         w->reasm = reasm_init(mem[REGION_REASSEMBLY], s->params.reassembly,
                               s->keys.of[SECRET_REASSEMBLY], &w->stats->c);
     join_handoffs(s, w, mem[REGION_HANDOFF]);
-    if (init_ports(s, w, mem[REGION_NET], err) != 0)
+    const int rc = init_ports(s, w, mem[REGION_NET], err);
+    adoption_neighbors_give(&neighbors, w);
+    if (rc != 0)
         return -1;
     if (mem[REGION_LINUX] != NULL)
         linux_ports_join(s, w, mem[REGION_LINUX]);

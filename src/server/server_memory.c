@@ -30,9 +30,13 @@ static uint64_t net_bytes(const struct server_params *p)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < p->n_ports; i++)
-        bytes += ALIGN_UP(net_footprint(&p->ports[i].net), CACHE_LINE) +
-                 WORKER_TX_MAX * sizeof(struct pkt *);
+        bytes += server_port_net_bytes(&p->ports[i].net);
     return bytes;
+}
+
+uint64_t server_port_net_bytes(const struct net_config *c)
+{
+    return ALIGN_UP(net_footprint(c), CACHE_LINE) + WORKER_TX_MAX * sizeof(struct pkt *);
 }
 
 static uint64_t xmit_deadlines_bytes(uint32_t connections)

@@ -76,6 +76,10 @@ int server_within(const struct server_params *p, struct err *err);
 // server_regions: fills regions[REGION_COUNT] for one worker.
 void server_regions(const struct server_params *p, struct region *regions);
 
+// server_port_net_bytes: the part of REGION_NET of one port, whose net has configuration c; the
+// parts lie in the order of the ports.
+uint64_t server_port_net_bytes(const struct net_config *c);
+
 // server_arena_bytes: of the regions of all workers, each at a line of its own.
 uint64_t server_arena_bytes(const struct server_params *p);
 

@@ -40,6 +40,8 @@ for i in range(int(sys.argv[1])):
 }
 claim "connections are in TIME-WAIT" wait_some
 
+claim "a permanent neighbor is added" eval 'echo add 10.99.0.77 02:00:00:00:00:77 permanent >"$TREE/ctl/arp"'
+
 LOST=0
 LEFT=$CONNECTIONS
 adopts_rest() {  # adopts_rest: all that is left, but what was in hand, which the log counts
@@ -59,6 +61,7 @@ once() {  # once: a kill at any moment, and what the next server adopts
 }
 all_kills() { local i; for ((i = 0; i < KILLS; i++)); do once || { echo "kill $i"; return 1; }; done; }
 claim "$KILLS times it is killed, and the next one adopts all connections but those in hand" all_kills
+claim "... which knows the neighbors" grep -q '^10.99.0.77 .*0x6 .*02:00:00:00:00:77' "$TREE/net/arp"
 claim "... fewer than a burst each time" [ $LOST -le $((KILLS * 64)) ]
 
 # Starts that fail leave what they require, whether they have looked at it or not.

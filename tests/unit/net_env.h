@@ -123,3 +123,26 @@ static struct pkt *give(const char *hex)
     free(f);
     return p;
 }
+
+// image_of: a copy of the memory of `net`, as a process leaves it that ends. To be freed.
+static inline uint8_t *image_of(const struct net_config *c)
+{
+    uint8_t *image = aligned_alloc(CACHE_LINE, net_footprint(c));
+    memcpy(image, net, net_footprint(c));
+    return image;
+}
+
+// succeed: the next process begins: a net of c knows the neighbors in `image`. Time goes on.
+// Returns their number. Frees the image.
+static inline uint32_t succeed(const struct net_config *c, uint8_t *image)
+{
+    struct net_neighbor_left *left = calloc(net_neighbors_left_max(c), sizeof(*left));
+    const struct clock_now before = now;
+    const uint32_t n = net_neighbors_left(image, c, left);
+    restart(c);
+    now = before;
+    net_neighbors_take(net, now, left, n);
+    free(left);
+    free(image);
+    return n;
+}

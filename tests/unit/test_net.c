@@ -2344,6 +2344,88 @@ static void an_operator_changes_every_neighbor_but_the_configured_ones(void **st
     expect_to_mac(1, &mac_b);
 }
 
+static struct net_config next_config(void)
+{
+    struct net_config c = config();
+    c.keys = keys_from((struct siphash_key){3, 4});  // which place an address has is drawn anew
+    c.n_statics = 1;
+    c.statics[0] = (struct net_static){ip_from_v4(B + 9), mac_b};
+    return c;
+}
+
+static void neighbors_of_an_ended_process_are_known_to_the_next_one(void **state)
+{
+    struct net_neighbor n;
+    const struct net_config next = next_config();
+    struct net_config c = next;
+    c.keys = keys_from((struct siphash_key){1, 2});
+    restart(&c);
+    know(B, &mac_b);
+    know(GATEWAY, &mac_c);
+    add(B + 1, &mac_c, true);
+    after_ms(NET_NEIGHBOR_REACHABLE_MS - 2000);
+    know(B + 2, &mac_c);
+    send_to(B + 3);  // nobody answers
+    assert_int_equal(succeed(&next, image_of(&next)), 4);
+    assert_false(neighbor(B + 3, &n));
+    assert_true(neighbor(B + 1, &n));
+    assert_int_equal(n.state, NET_NEIGHBOR_STATIC);
+    assert_int_equal(send_to(B) + send_to(GATEWAY), 2);
+    expect_to_mac(0, &mac_b);
+    expect_to_mac(1, &mac_c);
+    tx_clear();
+    after_ms(2000);  // and are asked for again when they would have been
+    tick_all();
+    assert_int_equal(tx.n, 2);
+    assert_true(neighbor(B, &n));
+    assert_int_equal(n.state, NET_NEIGHBOR_PROBE);
+    assert_true(neighbor(B + 2, &n));
+    assert_int_equal(n.state, NET_NEIGHBOR_REACHABLE);
+}
+
+static void a_neighbor_of_long_ago_is_asked_for_or_forgotten_at_once(void **state)
+{
+    struct net_neighbor n;
+    const struct net_config next = next_config();
+    for (unsigned bit = 20; bit < 32; bit++) {  // beyond half of the range of the times as well
+        restart(&next);
+        know(B, &mac_b);
+        know(GATEWAY, &mac_c);
+        uint8_t *image = image_of(&next);
+        after_ms(1u << bit);
+        assert_int_equal(succeed(&next, image), 2);
+        after_ms(NET_NEIGHBOR_REACHABLE_MS);
+        tick_all();
+        assert_false(neighbor(B, &n));
+        assert_true(neighbor(GATEWAY, &n));
+        assert_int_equal(n.state, NET_NEIGHBOR_PROBE);
+    }
+}
+
+static void a_neighbor_whose_entry_is_torn_or_damaged_is_not_known(void **state)
+{
+    const struct net_config next = next_config();
+    restart(&next);
+    know(B, &mac_b);
+    uint8_t *image = image_of(&next), *entry = image;
+    while (memcmp(entry + 4, &(uint32_t){raw32(B)}, 4) != 0 || memcmp(entry + 8, &mac_b, 6) != 0)
+        entry += 8;
+    entry[0] ^= 1;  // the sequence count: the store has begun
+    assert_int_equal(succeed(&next, image), 0);
+    struct rng r = {81};
+    for (unsigned round = 0; round < 100; round++) {
+        image = aligned_alloc(CACHE_LINE, net_footprint(&next));
+        for (size_t i = 0; i < net_footprint(&next); i++)
+            image[i] = (uint8_t)(rng_below(&r, 2) * rng_u64(&r));
+        succeed(&next, image);
+        for (unsigned i = 0; i < 8; i++)
+            tick_all();
+        struct net_neighbor n;
+        for (uint32_t i = 0; i < net_arp_slots(net); i++)
+            assert_true(!net_arp_read(net, i, &n) || (n.mac.b[0] & 1) == 0);
+    }
+}
+
 // Of each set of places some stay for those that come by themselves.
 static void permanent_neighbors_leave_places_to_others_and_can_change_when_full(void **state)
 {
@@ -2496,6 +2578,9 @@ int main(void)
         NET_TEST(routes_of_1_to_32_bits_are_taken_also_side_by_side),
         NET_TEST(only_prefixes_up_to_30_bits_have_a_broadcast_address),
         NET_TEST(an_operator_changes_every_neighbor_but_the_configured_ones),
+        NET_TEST(neighbors_of_an_ended_process_are_known_to_the_next_one),
+        NET_TEST(a_neighbor_of_long_ago_is_asked_for_or_forgotten_at_once),
+        NET_TEST(a_neighbor_whose_entry_is_torn_or_damaged_is_not_known),
         NET_TEST(permanent_neighbors_leave_places_to_others_and_can_change_when_full),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -875,6 +875,22 @@ static void a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds(v
     assert_int_equal(tx.n, 2);
 }
 
+static void neighbors_of_an_ended_process_are_known_to_the_next_one(void **state)
+{
+    struct net_config next = config();
+    next.keys = keys_from((struct siphash_key){3, 4});
+    know(&B, &mac_b);
+    know(&GATEWAY, &mac_c);
+    const struct ip_addr silent = ip("2001:db8::77");
+    send_to(&silent);  // nobody answers
+    assert_int_equal(succeed(&next, image_of(&next)), 2);
+    struct net_neighbor6 n;
+    assert_false(neighbor(&silent, &n));
+    assert_int_equal(send_to(&B) + send_to(&GATEWAY), 2);
+    expect_to_mac(0, &mac_b);
+    expect_to_mac(1, &mac_c);
+}
+
 // ---- neighbor discovery: whom we ask for
 
 static void a_segment_to_an_unknown_neighbor_waits_and_the_answer_releases_it(void **state)
@@ -1926,6 +1942,7 @@ int main(void)
         T(a_solicitation_with_a_false_sender_is_dropped),
         T(routers_are_not_listened_to),
         T(a_claim_of_our_address_is_counted_and_defended_once_in_ten_seconds),
+        T(neighbors_of_an_ended_process_are_known_to_the_next_one),
         T(a_segment_to_an_unknown_neighbor_waits_and_the_answer_releases_it),
         T(packets_wait_for_a_neighbor_that_is_asked_for_once_a_second),
         T(an_advertisement_that_nobody_asked_for_is_dropped),
