@@ -34,8 +34,10 @@ struct buf_pool {
 };
 
 // buf_footprint: bytes for data_count buffers and ref_count references. buf_init: places the pool
-// in mem, 64-byte aligned.
+// in mem, 64-byte aligned. buf_place: as buf_init() without a store to mem: what lies there stays,
+// and no buffer is free.
 size_t buf_footprint(uint32_t data_count, uint32_t ref_count);
+void buf_place(struct buf_pool *p, void *mem, uint32_t data_count, uint32_t ref_count);
 void buf_init(struct buf_pool *p, void *mem, uint32_t data_count, uint32_t ref_count);
 
 static inline uint8_t *buf_room(const struct buf_pool *p, uint32_t ix)
