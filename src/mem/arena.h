@@ -24,6 +24,7 @@ struct arena_params {
     // name, the arena is that one, with its contents and its size (arena_is_kept()). It is mapped
     // at the same address by every process that has that address free. Not with PAGES_NONE.
     bool keep;
+    uint64_t at_offset;  // with `keep`: where in the arena its user stores the arena's address
 };
 
 // arena_row: the memory carved under one name.
@@ -46,9 +47,16 @@ bool arena_is_kept(const struct arena *a);
 const char *arena_fault(const struct arena *a);
 void arena_drop(struct arena *a);
 
+// arena_open_next: as arena_open() for an arena that is to replace `kept`, another one of
+// params->name that a dead process kept. Both have memory. The process closes it before `kept`,
+// unless arena_succeed() has replaced and closed that one: from then on the next process finds the
+// new one. -1: *e, and nothing has changed. The pages of both are of the same size.
+struct arena *arena_open_next(struct arena *kept, const struct arena_params *params, struct err *e);
+int arena_succeed(struct arena *a, struct err *e);
+
 // arena_images: a file that outlives this process together with the arena, for an image_store. If
-// *kept, it is the one that lay beside a kept arena, else empty. Returns a descriptor, or -1: the
-// arena is not one that stays, or *e.
+// *kept, it is the one that lay beside a kept arena, also if `a` is to replace that, else empty.
+// Returns a descriptor, or -1: the arena is not one that stays, or *e.
 int arena_images(struct arena *a, bool *kept, struct err *e);
 
 // arena_close: unmaps and, unless it is kept, removes the file, and unmounts what arena_open()

@@ -27,6 +27,7 @@ static const char MOUNT_SOURCE[] = "c10m";
 static const char MADE_FILE[] = "/.made";
 static const char LOCK_SUFFIX[] = ".lock";
 static const char KEEP_SUFFIX[] = ".keep";
+static const char NEXT_SUFFIX[] = ".next";
 static const char *const SIZE_DIRS[] = {"2M", "1G", "4K"};
 
 static const char *size_dir(size_t page_bytes)
@@ -59,6 +60,11 @@ static bool is_kept(const char *dir, const char *name)
 static void file_path(char out[PATH_BYTES], const char *dir, const char *size, const char *name)
 {
     snprintf(out, PATH_BYTES, "%s/%s/%s", dir, size, name);
+}
+
+static void next_path(char out[PATH_BYTES], const char *dir, const char *size, const char *name)
+{
+    snprintf(out, PATH_BYTES, "%s/%s/%s%s", dir, size, name, NEXT_SUFFIX);
 }
 
 // make_dirs: mkdir -p. *made: how many directories it created.
@@ -145,6 +151,8 @@ static unsigned remove_files(const char *dir, const char *name)
     for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
         file_path(path, dir, SIZE_DIRS[i], name);
         n += unlink(path) == 0;
+        next_path(path, dir, SIZE_DIRS[i], name);
+        unlink(path);
     }
     return n;
 }
@@ -217,9 +225,28 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (lockfile_sign(d->lock_fd) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    if (!d->keep)
+    if (d->keep)
+        hugedir_drop_next(d);  // of a start that was killed
+    else
         hugedir_drop(d);  // files under our name without a lock file, or kept
     return 0;
+}
+
+void hugedir_drop_next(const struct hugedir *d)
+{
+    char path[PATH_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
+        next_path(path, d->dir, SIZE_DIRS[i], d->name);
+        unlink(path);
+    }
+}
+
+int hugedir_succeed(const struct hugedir *d, size_t page_bytes, struct err *e)
+{
+    char from[PATH_BYTES], to[PATH_BYTES];
+    next_path(from, d->dir, size_dir(page_bytes), d->name);
+    file_path(to, d->dir, size_dir(page_bytes), d->name);
+    return rename(from, to) == 0 ? 0 : err_set(e, "%s: %s", to, strerror(errno));
 }
 
 void hugedir_drop(struct hugedir *d)
@@ -379,12 +406,16 @@ static uint64_t bytes_of(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-// is_held: whether a living process has locked the lock file of `name`. A file without a lock file
-// is DPDK's, which locks the file itself.
+// is_held: whether a living process has locked the lock file of the owner of `file`. A file without
+// a lock file is DPDK's, which locks the file itself.
 static bool is_held(const char *dir, const char *name, const char *file)
 {
     char path[2 * PATH_BYTES + NAME_MAX];
-    snprintf(path, sizeof(path), "%s/%s%s", dir, name, LOCK_SUFFIX);
+    size_t len = strlen(name);
+    const size_t suffix = sizeof(NEXT_SUFFIX) - 1;
+    if (len > suffix && strcmp(name + len - suffix, NEXT_SUFFIX) == 0)
+        len -= suffix;
+    snprintf(path, sizeof(path), "%s/%.*s%s", dir, (int)len, name, LOCK_SUFFIX);
     if (access(path, F_OK) != 0)
         snprintf(path, sizeof(path), "%s", file);
     const int fd = try_lock(path, 0);
@@ -457,9 +488,9 @@ static int mount_size(const struct hugedir *d, size_t page_bytes, struct err *e)
                    strerror(why), size_dir(page_bytes), MOUNT_SOURCE, path);
 }
 
-int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
+// create: the empty file at `path`, where a file system with such pages is mounted if needed.
+static int create(const struct hugedir *d, const char *path, size_t page_bytes, struct err *e)
 {
-    char path[PATH_BYTES];
     struct statfs s;
     const int dir_fd = enter();
     if (dir_fd < 0)
@@ -468,7 +499,6 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     close(dir_fd);
     if (mounted != 0)
         return -1;
-    file_path(path, d->dir, size_dir(page_bytes), d->name);
     const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_set(e, "%s: %s", path, strerror(errno));
@@ -479,6 +509,20 @@ int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e)
     close(fd);
     return err_set(e, "%s: the %s of this page size was unmounted during the start: start again",
                    path, type_of(page_bytes));
+}
+
+int hugedir_create(const struct hugedir *d, size_t page_bytes, struct err *e)
+{
+    char path[PATH_BYTES];
+    file_path(path, d->dir, size_dir(page_bytes), d->name);
+    return create(d, path, page_bytes, e);
+}
+
+int hugedir_create_next(const struct hugedir *d, size_t page_bytes, struct err *e)
+{
+    char path[PATH_BYTES];
+    next_path(path, d->dir, size_dir(page_bytes), d->name);
+    return create(d, path, page_bytes, e);
 }
 
 static void close_with(struct hugedir *d, int flags)

@@ -5,7 +5,8 @@
 //                   the process ends, also by SIGKILL
 //   DIR/NAME.keep   the files of NAME stay when its owner dies, for the next start of NAME
 //   DIR/.made       how many components of DIR were created here; the last process removes them
-//   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner. A process mounts it if it is not
+//   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner, and perhaps NAME.next, which is
+//                   going to replace it. A process mounts it if it is not
 //                   mounted (source "c10m"); the last process unmounts it
 //   DIR/4K          tmpfs, in the same way, for what outlives a process in common pages
 #pragma once
@@ -58,7 +59,14 @@ uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes);
 
 // hugedir_create: creates an empty file NAME on the hugetlbfs of page_bytes (PAGE_2M, PAGE_1G), or
 // on the tmpfs (PAGE_4K), which it mounts if needed (as root). Returns a descriptor, or -1.
-int hugedir_create(struct hugedir *d, size_t page_bytes, struct err *e);
+int hugedir_create(const struct hugedir *d, size_t page_bytes, struct err *e);
+
+// hugedir_create_next: the same for a file that is to replace NAME. hugedir_succeed: it replaces a
+// file NAME of the same page size, in one step. -1: *e, and NAME is what it was. hugedir_drop_next:
+// removes it. The next start of NAME removes the one of a process that was killed.
+int hugedir_create_next(const struct hugedir *d, size_t page_bytes, struct err *e);
+int hugedir_succeed(const struct hugedir *d, size_t page_bytes, struct err *e);
+void hugedir_drop_next(const struct hugedir *d);
 
 // hugedir_close: removes the files of NAME, unless they are kept, and of dead owners. The last
 // living process also unmounts and removes what was mounted and created here, unless something is

@@ -56,8 +56,8 @@ static uint32_t family_left(const void *entries, uint32_t slots, bool is_v6,
     return n;
 }
 
-// is_followed: whether the net took the permanent neighbor from Linux (net_change()), which the next
-// one asks again.
+// is_followed: whether the net took the permanent neighbor from Linux (net_change()), which the
+// next one asks again.
 static bool is_followed(const struct net *before, const struct ip_addr *a)
 {
     for (uint32_t i = 0; i < MIN(before->n_pinned, (uint32_t)NET_STATICS_MAX); i++)
