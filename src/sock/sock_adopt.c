@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tcp/tcp.h"
+#include "tcp/tcp_adopt.h"
 
 void sock_states_note(struct sock_states *st, const struct c10m_service *services, unsigned n)
 {
@@ -52,16 +53,6 @@ static bool convert(const struct c10m_service *s, uint32_t version, struct block
     return true;
 }
 
-// refuse: the application is told of nothing more, and the worker sends a RST in its first turns.
-static void refuse(struct sock *k, uint32_t ix)
-{
-    struct c10m_conn c = {k, &k->tcp->blocks[ix], ix, 0};
-    c10m_set_timer(&c, 1);
-    __asm__ volatile("" ::: "memory");  // this process may be killed at the next store
-    c.b->flags = (uint16_t)((c.b->flags & ~(BF_IN_APP | BF_WANT_WRITE)) | BF_ABORT);
-    k->tcp->stats->c.orphans_now += is_orphan(c.b);
-}
-
 static bool converts(struct sock *k, const struct sock_states *st, struct sock_change change,
                      struct block *b)
 {
@@ -76,7 +67,7 @@ static unsigned convert_all(struct sock *k, const struct sock_states *st, struct
         struct block *b = &k->tcp->blocks[ix];
         if (!is_told(b) || (change.other >> b->service & 1) == 0 || converts(k, st, change, b))
             continue;
-        refuse(k, ix);
+        tcp_adopt_refuse(k->tcp, ix);
         refused++;
     }
     return refused;
@@ -110,7 +101,7 @@ static unsigned look_all(struct sock *k)
         const struct block *b = &k->tcp->blocks[ix];
         if (!is_told(b) || (services >> b->service & 1) == 0 || goes_on(k, ix))
             continue;
-        refuse(k, ix);
+        tcp_adopt_refuse(k->tcp, ix);
         refused++;
     }
     return refused;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tcp/tcp_adopt_judge.h"
+#include "tcp/tcp_adopt_refuse.h"
 #include "tcp/tcp_cc.h"
 #include "tcp/tcp_fast_open.h"
 #include "tcp/tcp_flight.h"
@@ -34,14 +35,6 @@ static void detach(struct block *b)
     b->wheel_xmit_ms = b->wheel_slow_ms = b->wheel_movable = 0;
     b->dirty_next = BLOCK_NONE;
     b->source = SOURCE_NONE;
-}
-
-// free_block: makes the block one that never had a connection, except for its generation, so that
-// handles of the earlier one stay stale.
-static void free_block(struct block *b)
-{
-    const uint16_t generation = b->generation;
-    *b = (struct block){.generation = generation, .dirty_next = BLOCK_NONE};
 }
 
 // has_owner: whether a connection or record with this key was adopted before.
@@ -139,59 +132,16 @@ static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix, uint64_t h
     return TCP_ADOPTED;
 }
 
-// has_peer: whether both ends may take it for open.
-static bool has_peer(const struct block *b)
-{
-    enum {
-        STATES = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT_1 | 1 << TCP_FIN_WAIT_2 |
-                 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING
-    };
-    return b->state < TCP_STATE_COUNT && (STATES >> b->state & 1) != 0 && b->key.zero == 0;
-}
-
-// refuse_block: nothing of the connection stays but what a RST needs. The peer may wait for bytes,
-// and would send nothing by itself.
-static void refuse_block(struct block *b)
-{
-    const uint32_t max = b->snd_max, nxt = b->rcv_nxt;
-    *b = (struct block){.key = b->key,
-                        .rcv_nxt = nxt,
-                        .rcv_adv = nxt,
-                        .snd_una = max,
-                        .snd_nxt = max,
-                        .snd_max = max,
-                        .snd_end = max,
-                        .flags = BF_ABORT | BF_PAUSED,
-                        .state = TCP_ESTABLISHED,
-                        .service = b->service,
-                        .mss = TCP_MSS_MIN,
-                        .dirty_next = BLOCK_NONE,
-                        .snd_head = BUF_NONE,
-                        .snd_tail = BUF_NONE,
-                        .snd_cur = BUF_NONE,
-                        .rcvq_head = BUF_NONE,
-                        .rcvq_tail = BUF_NONE,
-                        .ext = EXT_NONE,
-                        .generation = b->generation};
-}
-
-bool tcp_adopt_drop(struct block *b)
-{
-    const bool was = b->state != TCP_FREE && !block_is_refused(b);
-    if (has_peer(b))
-        refuse_block(b);
-    else
-        free_block(b);
-    return was;
-}
-
 static void adopt_or_free(struct tcp_judge *j, uint32_t ix, uint64_t hash, struct tcp_adopted *out)
 {
     struct block *b = &j->t->blocks[ix];
     const bool was_free = b->state == TCP_FREE, was_refused = block_is_refused(b);
-    const enum tcp_refusal why = was_free ? TCP_REFUSAL_COUNT : adopt_block(j, ix, hash);
+    if (was_refused)
+        tcp_adopt_drop(b);  // the process ended while it refused it, or before its RST
+    const enum tcp_refusal why =
+        b->state == TCP_FREE ? TCP_REFUSAL_COUNT : adopt_block(j, ix, hash);
     if (why != TCP_ADOPTED)
-        free_block(b);
+        tcp_adopt_forget(b);
     if (was_free || was_refused)
         return;
     out->connections += why == TCP_ADOPTED;
@@ -448,10 +398,11 @@ static void arm(struct tcp *t, uint32_t ix)
     const bool sends = b->snd_nxt != b->snd_end || b->snd_una != b->snd_max;
     const bool dirty = (b->flags & (BF_DIRTY | BF_ACK_NOW | BF_ABORT)) != 0 || sends;
     b->flags &= (uint16_t)~BF_DIRTY;
-    if (block_is_refused(b))
-        b->app_timer_at_ms = deadline(t->now.ms, 1);  // for sock_event(), which sends the RST
     tcp_arm(t, ix);
-    tcp_arm_slow(t, ix);
+    if (block_is_refused(b))
+        tcp_adopt_reset_soon(t, ix);
+    else
+        tcp_arm_slow(t, ix);
     if (b->flags & BF_EXT)
         tcp_cc_timer(t, b, ix);
     if (dirty)

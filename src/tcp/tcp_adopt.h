@@ -10,10 +10,10 @@
 //   pass 2   free lists, of what nobody holds
 //   pass 3   the deadlines of each block enter the wheel
 //
-// A connection that was in hand becomes one that sends a RST in the first turns and has nothing
-// else (block_is_refused()). Any other refused one sends nothing: the peer's next segment finds no
-// owner, and is answered with a RST. Control thread, or a thread for each worker, before the worker
-// runs.
+// A connection that was in hand, or that its application refuses (sock/sock_adopt.h), becomes one
+// that sends a RST in the first turns and has nothing else (block_is_refused()): no buffer, and so
+// no image. Any other refused one sends nothing: the peer's next segment finds no owner, and is
+// answered with a RST. Control thread, or a thread for each worker, before the worker runs.
 #pragma once
 #include "tcp/tcp_worker.h"
 
@@ -66,6 +66,12 @@ struct tcp_adopted {
 // when it ended (worker/hand.h). Of it nothing is believed but its addresses and ports, and for the
 // RST the last numbers. Whether there was one that was not refused before.
 bool tcp_adopt_drop(struct block *b);
+
+// tcp_adopt_refuse: the same after tcp_adopt(), for connection ix of t: its application does not go
+// on with it, and is told of nothing more. If the peer takes it for closed already, the block is
+// free, but for a record in TIME-WAIT. If this process ends at any moment of it, the next one
+// refuses the connection, or has it as it was.
+void tcp_adopt_refuse(struct tcp *t, uint32_t ix);
 
 // tcp_adopt_footprint: bytes of scratch memory for t, zeroed by the caller, aligned to 8.
 size_t tcp_adopt_footprint(const struct tcp *t);

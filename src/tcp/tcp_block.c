@@ -154,14 +154,8 @@ uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t servic
     return ix;
 }
 
-void tcp_free(struct tcp *t, uint32_t ix)
+void tcp_block_give_back(struct tcp *t, struct block *b)
 {
-    struct block *b = &t->blocks[ix];
-    const uint32_t handle = flow_index(FLOW_BLOCK, ix);
-    if (b->state == TCP_TIME_WAIT)
-        tcp_time_wait_enter(t, &b->key, b, handle);
-    else if (b->key.zero != BLOCK_HAS_NO_ENTRY)
-        CHECK(flow_remove(t->table, flow_hash(t->table, &b->key), handle));
     buf_put_chain(&t->bufs, b->snd_head);
     buf_put_chain(&t->bufs, b->rcvq_head);
     if (b->flags & BF_EXT) {
@@ -171,6 +165,17 @@ void tcp_free(struct tcp *t, uint32_t ix)
         tcp_ext_release(t, b);
     }
     tcp_flight_close(t, b);
+}
+
+void tcp_free(struct tcp *t, uint32_t ix)
+{
+    struct block *b = &t->blocks[ix];
+    const uint32_t handle = flow_index(FLOW_BLOCK, ix);
+    if (b->state == TCP_TIME_WAIT)
+        tcp_time_wait_enter(t, &b->key, b, handle);
+    else if (b->key.zero != BLOCK_HAS_NO_ENTRY)
+        CHECK(flow_remove(t->table, flow_hash(t->table, &b->key), handle));
+    tcp_block_give_back(t, b);
     if (unlikely(b->source != SOURCE_NONE)) {
         sources_leave(t->sources, b->source);
         b->source = SOURCE_NONE;

@@ -50,6 +50,10 @@ void tcp_abort(struct tcp *t, uint32_t ix);
 // Linux's tcp_close().
 void tcp_orphan(struct tcp *t, uint32_t ix, bool unread);
 
+// tcp_block_give_back: returns all buffers and records of the block to their pools. It still names
+// the buffers, which the caller corrects.
+void tcp_block_give_back(struct tcp *t, struct block *b);
+
 // tcp_free: removes the block from the table and frees it with everything that it holds. It is
 // reused from the next turn on.
 void tcp_free(struct tcp *t, uint32_t ix);

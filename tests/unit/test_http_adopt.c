@@ -62,14 +62,6 @@ static bool goes_on(struct c10m_conn *c)
     return fake_adopted(c);
 }
 
-// release_later: those that did not go on have been reset.
-static unsigned release_later(void)
-{
-    assert_int_equal(fake_release(now), 0);
-    ((struct http_service *)c10m_service_data(now))->left_until_us = 0;
-    return fake_release(now);
-}
-
 static unsigned places(void)
 {
     unsigned n = 0;
@@ -129,7 +121,7 @@ static void the_images_of_a_queued_response_stay_until_it_is_acknowledged(void *
     assert_int_equal(fake_release(now), 0);
     fake_drain(c);
     feed(c, get);
-    assert_int_equal(release_later(), 1);
+    assert_int_equal(fake_release(now), 1);
     assert_int_equal(fake_image_sets(now), 1);
     struct answer a = next_answer(c, &at, false);
     assert_body(&a, big, BIG_BYTES);
@@ -149,7 +141,7 @@ static void images_are_for_all_that_send_from_them(void **state)
         assert_true(goes_on(c[i]));
     }
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(i == 0 ? release_later() : fake_release(now), 0);
+        assert_int_equal(fake_release(now), 0);
         fake_close(c[i]);
     }
     assert_int_equal(fake_release(now), 1);
@@ -162,7 +154,7 @@ static void a_slow_reader_of_earlier_images_is_reset_for_memory(void **state)
     feed(c, get_big);
     fake_images_left(now);
     assert_true(goes_on(c));
-    release_later();
+    assert_int_equal(fake_release(now), 0);
     fake_memory_lacks(now, 1);
     assert_int_equal(fake_reload(now, text, sizeof(text)), 0);
     assert_true(c->aborted);
@@ -214,7 +206,7 @@ static void unread_bytes_are_counted_again(void **state)
     fake_service_free(small);
 }
 
-static void images_of_connections_that_do_not_go_on_are_freed_a_while_later(void **state)
+static void images_of_connections_that_do_not_go_on_are_freed_at_once(void **state)
 {
     struct c10m_conn *c = fake_open(before);
     (void)state;
@@ -223,7 +215,7 @@ static void images_of_connections_that_do_not_go_on_are_freed_a_while_later(void
     fake_images_left(now);
     assert_false(goes_on(c));
     fake_close(c);
-    assert_int_equal(release_later(), 1);
+    assert_int_equal(fake_release(now), 1);
     assert_int_equal(fake_image_sets(now), 1);
 }
 
@@ -278,7 +270,7 @@ static void the_last_response_ends_in_the_next_process(void **state)
     fake_drain(c);
     fake_end(c);
     fake_close(c);
-    assert_int_equal(release_later(), 1);
+    assert_int_equal(fake_release(now), 1);
 }
 
 int main(void)
@@ -291,7 +283,7 @@ int main(void)
         HERE(a_slow_reader_of_earlier_images_is_reset_for_memory),
         HERE(a_head_is_completed_in_the_next_process),
         HERE(unread_bytes_are_counted_again),
-        HERE(images_of_connections_that_do_not_go_on_are_freed_a_while_later),
+        HERE(images_of_connections_that_do_not_go_on_are_freed_at_once),
         HERE(what_needs_more_than_its_state_does_not_go_on),
         HERE(the_client_of_a_proxy_header_is_not_known_any_more),
         HERE(the_last_response_ends_in_the_next_process),

@@ -15,6 +15,7 @@
 #include "check.h"
 #include "seed.h"
 #include "sock/sock.h"
+#include "sock/sock_adopt.h"
 #include "store_hook.h"
 #include "tcp/tcp_adopt.h"
 #include "tcp_lose.h"
@@ -395,10 +396,100 @@ static void wherever_a_process_ends_only_what_is_in_hand_is_lost(void **state)
     assert_true(n_kills >= KILLS_LEAST && n_turns > 0);
 }
 
+// ---- a process that ends while it refuses what its application does not continue
+
+static bool refuse(const struct c10m_service *s, uint32_t version, void *state)
+{
+    (void)s;
+    (void)version;
+    (void)state;
+    return false;
+}
+
+static void refuse_all(struct end *e, const struct sock_states *st)
+{
+    const struct sock_change all = {.other = 1};
+    sock_adopt(&e->sock, st, all);
+}
+
+// left_as_it_was: whether connection ix is refused for ever, or nothing of it has changed.
+static bool left_as_it_was(const struct end *e, uint32_t ix)
+{
+    const struct block *was = (const struct block *)kept(e, e->tcp.blocks) + ix,
+                       *b = &e->tcp.blocks[ix];
+    if (!(was->flags & BF_IN_APP) || b->state == TCP_FREE)
+        return true;
+    if (memcmp(&was->key, &b->key, sizeof(b->key)) != 0)
+        return false;
+    if (block_is_refused(b))
+        return b->snd_max == was->snd_max && b->snd_head == BUF_NONE && b->rcvq_head == BUF_NONE;
+    return b->state == was->state && memcmp(was->app, b->app, sizeof(b->app)) == 0;
+}
+
+static void end_refusing_at(struct end *a, const struct sock_states *st, uint64_t store,
+                            uint64_t stores)
+{
+    adopt(a, store, stores);
+    store_hook_n = 0;
+    store_hook_end = store;
+    if (setjmp(store_hook_dead) == 0) {
+        refuse_all(a, st);
+        found_wrong("the refusal has fewer stores than before", store, stores);
+    }
+    store_hook_end = 0;
+    adopt(a, store, stores);
+    for (uint32_t ix = 0; ix < BLOCKS; ix++)
+        if (!left_as_it_was(a, ix))
+            found_wrong("a connection is neither refused nor as it was", store, stores);
+    restore(a);
+}
+
+static void wherever_a_process_ends_that_refuses_each_is_refused_or_as_it_was(void **state)
+{
+    const struct pair_sizes z = {.blocks = BLOCKS};
+    struct sock_states st = {.version = {1}};
+    struct rng seeds = test_rng(__func__);
+    (void)state;
+    worker = calloc(1, sizeof(*worker));
+    assert_non_null(worker);
+    struct pair *p = pair_new_sized(rng_u64(&seeds), &z);
+    struct end *a = &p->e[A];
+    p->loss_pm = 30;
+    p->reorder_pm = 200;
+    for (unsigned i = 0; i < 2; i++)
+        p->e[i].role = (struct role){.source = 60000, .pause_ms = 5, .shut = true};
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        end_connect(&p->e[i % 2], p->e[!(i % 2)].v4, PAIR_PORT);
+        pair_run_for(p, 5);
+    }
+    struct c10m_app app = *a->services[0].app;
+    app.adopts = true;
+    app.state_version = 2;
+    app.adopt = refuse;
+    a->services[0].app = &app;
+    before.room = bytes_of(a);
+    before.bytes = malloc(before.room);
+    assert_non_null(before.bytes);
+    keep(a);
+    gave_up = false;
+    adopt(a, 0, 0);
+    store_hook_n = 0;
+    refuse_all(a, &st);
+    const uint64_t stores = store_hook_n;
+    restore(a);
+    for (uint64_t i = 1; i <= stores && !gave_up; i++)
+        end_refusing_at(a, &st, i, stores);
+    assert_true(!gave_up && stores > 100);
+    free(before.bytes);
+    pair_free(p, false);
+    free(worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wherever_a_process_ends_only_what_is_in_hand_is_lost),
+        cmocka_unit_test(wherever_a_process_ends_that_refuses_each_is_refused_or_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

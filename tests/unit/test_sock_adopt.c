@@ -273,6 +273,81 @@ static void an_orphan_goes_on_with_any_version(void **state)
     raw_free(r, false);
 }
 
+// assert_stripped: no block of e that is refused names anything but its addresses and ports.
+static void assert_stripped(const struct end *e)
+{
+    for (uint32_t ix = 0; ix < e->sizes.blocks; ix++) {
+        const struct block *b = &e->tcp.blocks[ix];
+        if (b->state == TCP_FREE || !block_is_refused(b))
+            continue;
+        assert_int_equal(b->snd_head & b->snd_tail & b->snd_cur & b->rcvq_head & b->rcvq_tail,
+                         BUF_NONE);
+        assert_int_equal(b->ext, EXT_NONE);
+        assert_int_equal(b->has_flight, 0);
+        assert_int_equal(b->snd_una, b->snd_end);
+        assert_int_equal(b->keepalive_ms | b->linger_at_ms | b->rto_at_ms | b->rcvq_bytes, 0);
+    }
+}
+
+// Its images may be freed at once, and its buffers are for the others.
+static void what_is_refused_holds_nothing_and_sends_its_rst_alone(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct sock_states st = {.version = {OLD}};
+    struct c10m_app other = *r->e.services[0].app;
+    (void)state;
+    r->sack = true;
+    r->e.role = (struct role){.source = 20000, .hold = true};
+    raw_open(r);
+    raw_send(r, SEG_ACK, 0, 1000);
+    raw_seg(r, SEG_ACK, r->seq + 5000, r->ack, 6000, 1000);  // out of order
+    raw_turn(r, 1);
+    const struct block *b = raw_block(r);
+    const uint32_t max = b->snd_max;
+    assert_true(b->has_flight && (b->flags & BF_EXT) && b->snd_head != BUF_NONE);
+    restart(&r->e);
+    other.adopts = true;
+    other.state_version = NEW;
+    r->e.services[0].app = &other;
+    const struct sock_change c = sock_states_begin(&st, r->e.services, 1);
+    assert_int_equal(sock_adopt(&r->e.sock, &st, c), 1);
+    assert_stripped(&r->e);
+    assert_int_equal(r->e.tcp.bufs.n_free_data, r->e.tcp.bufs.data_count);
+    end_check_pools(&r->e);
+    raw_turn(r, 0);  // before its timer, of a connection that had bytes to send
+    assert_int_equal(r->e.tcp.n_out, 0);
+    raw_turn(r, 2);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(r->e.out[0].flags & SEG_RST, SEG_RST);
+    assert_int_equal(r->e.out[0].seq, max);
+    assert_null(raw_block(r));
+    raw_free(r, true);
+}
+
+// The next process must not believe what is left of it.
+static void what_was_being_refused_is_refused_whatever_is_left_of_it(void **state)
+{
+    struct world w = world_new(8);
+    struct end *a = &w.p->e[A];
+    (void)state;
+    pair_run_for(w.p, 20);
+    const unsigned n = told(a);
+    assert_true(n > 0);
+    for (uint32_t ix = 0; ix < a->sizes.blocks; ix++) {
+        struct block *b = &a->tcp.blocks[ix];
+        if (b->flags & BF_IN_APP)
+            b->flags = (uint16_t)((b->flags & ~BF_IN_APP) | BF_ABORT);
+    }
+    assert_int_equal(adopt(&w), 0);  // refused before
+    assert_int_equal(told(a), 0);
+    assert_stripped(a);
+    const uint64_t before = a->stats.c.rst_sent;
+    pair_run_for(w.p, 2);
+    assert_true(a->stats.c.rst_sent >= before + n);
+    pair_run(w.p, 4000 * 1000);
+    pair_free(w.p, true);
+}
+
 // Who ends while it converts leaves state of two versions.
 static void state_of_mixed_versions_is_refused_unseen_even_by_the_old_version(void **state)
 {
@@ -346,6 +421,7 @@ static void whenever_they_are_refused_nothing_is_held(void **state)
         const unsigned n = told(a);
         assert_int_equal(adopt(&w), n);
         assert_int_equal(told(a), 0);
+        assert_stripped(a);
         pair_run(w.p, 4000 * 1000);
         pair_free(w.p, true);
     }
@@ -361,6 +437,8 @@ int main(void)
         cmocka_unit_test(without_a_callback_all_are_reset),
         cmocka_unit_test(the_application_looks_at_each_and_what_it_does_not_continue_is_reset),
         cmocka_unit_test(an_orphan_goes_on_with_any_version),
+        cmocka_unit_test(what_is_refused_holds_nothing_and_sends_its_rst_alone),
+        cmocka_unit_test(what_was_being_refused_is_refused_whatever_is_left_of_it),
         cmocka_unit_test(state_of_mixed_versions_is_refused_unseen_even_by_the_old_version),
         cmocka_unit_test(services_are_compared_one_by_one),
         cmocka_unit_test(state_of_an_application_that_did_not_go_on_before_is_unknown),

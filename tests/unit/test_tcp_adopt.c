@@ -231,6 +231,28 @@ static void a_refused_one_leaves_its_generation(void **state)
     raw_free(r, false);
 }
 
+// Its peer has the SYN-ACK, and may wait for a response to what came with the SYN.
+static void one_in_hand_whose_handshake_is_not_complete_is_reset_too(void **state)
+{
+    struct raw *r = raw_new(NULL);
+    struct block *b;
+    (void)state;
+    raw_turn(r, 1);
+    const uint32_t ix = end_connect_from(&r->e, PAIR_PORT, ip_to_v4(&r->remote), r->port);
+    raw_turn(r, 1);
+    raw_seg(r, SEG_SYN, r->seq, 0, 0, 0);  // both open at the same time
+    raw_turn(r, 1);
+    b = &r->e.tcp.blocks[ix];
+    assert_int_equal(b->state, TCP_SYN_RECEIVED);
+    assert_true(tcp_adopt_drop(b));
+    adopt(&r->e);
+    raw_turn(r, 2);
+    assert_int_equal(r->e.tcp.n_out, 1);
+    assert_int_equal(r->e.out[0].flags & SEG_RST, SEG_RST);
+    assert_int_equal(b->state, TCP_FREE);
+    raw_free(r, true);
+}
+
 // ---- TIME-WAIT records: the ring is what its records tell
 
 enum { PLACES = 16 };
@@ -470,6 +492,7 @@ int main(void)
         cmocka_unit_test(who_names_the_buffers_of_another_is_refused_alone),
         cmocka_unit_test(two_connections_with_one_key_are_one),
         cmocka_unit_test(a_refused_one_leaves_its_generation),
+        cmocka_unit_test(one_in_hand_whose_handshake_is_not_complete_is_reset_too),
         cmocka_unit_test(every_record_in_time_wait_goes_on_wherever_its_ring_began),
         cmocka_unit_test(records_of_one_millisecond_keep_their_order),
         cmocka_unit_test(reasons_have_names_in_lower_case),

@@ -62,9 +62,8 @@ struct http_service {
     struct http_params params;
     uint64_t answered_ms;  // the smaller of keepalive_timeout_ms and write_timeout_ms
     struct http_sites sites;
-    bool left_sought;        // left_place is known
-    unsigned left_place;     // of the images of a process before; HTTP_PLACES: there are none
-    uint64_t left_until_us;  // CLOCK_MONOTONIC until which they stay
+    bool left_sought;     // left_place is known
+    unsigned left_place;  // of the images of a process before; HTTP_PLACES: there are none
     struct http_pools pools;
     bool proxied;  // proxy_protocol
     unsigned n_from;

@@ -10,10 +10,6 @@
 #include "app/http/site_compare.h"
 #include "app/http/site_load.h"
 
-// A connection that did not go on is reset in the first turns of its worker; with millions of them
-// that takes seconds. Until then it may send.
-enum { LEFT_STAY_US = 10 * 1000 * 1000 };
-
 static uint64_t clock_us(clockid_t clock)
 {
     struct timespec t;
@@ -132,26 +128,19 @@ void http_reload_show(struct c10m_service *s, void *made, char *text, size_t tex
 
 unsigned http_left_place(struct c10m_service *s, struct http_service *service)
 {
-    if (!service->left_sought) {
+    if (!service->left_sought)
         service->left_place = http_sites_add_left(&service->sites, s);
-        service->left_until_us = clock_us(CLOCK_MONOTONIC) + LEFT_STAY_US;
-    }
     service->left_sought = true;
     return service->left_place;
 }
 
-// keeps_left: whether the images stay though no connection is counted: those that did not go on are
-// about to be reset.
-static bool keeps_left(const struct http_service *service)
-{
-    return clock_us(CLOCK_MONOTONIC) < service->left_until_us;
-}
-
+// A connection that did not go on names no image any more (tcp/tcp_adopt.h): what no connection
+// holds is unused, that of a process before, too.
 void *http_reload_unused(struct c10m_service *s)
 {
     struct http_service *service = c10m_service_data(s);
-    const unsigned left = http_left_place(s, service);
-    return http_sites_unused(&service->sites, keeps_left(service) ? left : HTTP_PLACES);
+    http_left_place(s, service);
+    return http_sites_unused(&service->sites);
 }
 
 void http_reload_release(struct c10m_service *s, void *site)

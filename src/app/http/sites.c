@@ -66,11 +66,11 @@ static bool is_earlier(const struct http_sites *s, unsigned place)
     return s->at[place] != NULL && place != http_sites_now(s);
 }
 
-struct http_site *http_sites_unused(struct http_sites *s, unsigned but)
+struct http_site *http_sites_unused(struct http_sites *s)
 {
     for (unsigned i = 0; i < HTTP_PLACES; i++) {
         struct http_site *site = s->at[i];
-        if (i == but || !is_earlier(s, i) || http_sites_held(s, i) != 0)
+        if (!is_earlier(s, i) || http_sites_held(s, i) != 0)
             continue;
         s->at[i] = NULL;
         atomic_store_explicit(&s->expelled,

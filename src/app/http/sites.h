@@ -55,11 +55,11 @@ void http_sites_free(struct http_sites *s);
 
 // http_sites_spare: a place without a site; HTTP_PLACES: there is none. http_sites_show: makes
 // `site` the served one; there must be a spare place. http_sites_unused: takes an earlier site that
-// no connection uses out of its place, but not of place `but`, and returns it; NULL: there is none.
-// Only correct when no worker can still see an earlier `now`. Control thread.
+// no connection uses out of its place, and returns it; NULL: there is none. Only correct when no
+// worker can still see an earlier `now`. Control thread.
 unsigned http_sites_spare(const struct http_sites *s);
 void http_sites_show(struct http_sites *s, struct http_site *site);
-struct http_site *http_sites_unused(struct http_sites *s, unsigned but);
+struct http_site *http_sites_unused(struct http_sites *s);
 
 // http_sites_add_left: puts the images that a process before has left, if there are any, into a
 // place as an earlier site. Returns the place; HTTP_PLACES: there are none, or no memory, and they
