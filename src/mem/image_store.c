@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/shared.h"
 #include "mem/page_supply.h"
 
 enum {
@@ -46,6 +47,7 @@ struct image_store {
     uint64_t left;          // spans of a process before
     _Atomic uint64_t held;  // of those, with connections that go on
     bool confirmed;
+    struct shared_u32 spans_now;  // that are not free
 };
 
 // ordered: the compiler keeps the order of stores, because the process may be killed between them.
@@ -88,12 +90,18 @@ static int begin_anew(struct image_store *s, int fd, struct err *e)
     return 0;
 }
 
+static void add_span(struct image_store *s, int n)
+{
+    shared_u32_store(&s->spans_now, shared_u32_load(&s->spans_now) + (uint32_t)n);
+}
+
 // look: finds what a process before has left. What it had begun to take or to free is freed, and
 // what a start has filled that failed.
 static void look(struct image_store *s)
 {
     for (unsigned i = 0; i < IMAGE_SPANS; i++) {
         const struct span *sp = &s->head->spans[i];
+        add_span(s, sp->state != FREE);
         if (sp->state == CONFIRMED && sp->used != 0)
             s->left |= UINT64_C(1) << i;
         else if (sp->state != FREE)
@@ -172,6 +180,7 @@ unsigned image_store_take(struct image_store *s, uint8_t owner)
     ordered();
     sp->used = 0;
     sp->owner = owner;
+    add_span(s, 1);
     return i;
 }
 
@@ -199,6 +208,7 @@ void image_store_give(struct image_store *s, unsigned span)
     clear(s, span, used);
     ordered();
     sp->state = FREE;
+    add_span(s, -1);
     s->left &= ~(UINT64_C(1) << span);
     s->held &= ~(UINT64_C(1) << span);
 }
@@ -251,4 +261,9 @@ bool image_store_holds(struct image_store *s, uint8_t owner, const uint8_t *at, 
 uint64_t image_store_used(const struct image_store *s, unsigned span)
 {
     return s->head->spans[span].used;
+}
+
+unsigned image_store_spans_now(const struct image_store *s)
+{
+    return shared_u32_load(&s->spans_now);
 }

@@ -10,7 +10,7 @@
 // which connections send that are still to be judged.
 //
 // Threads: the control thread, and the one that reads files again; never two at a time. Any at any
-// time: image_store_holds().
+// time: image_store_holds(), image_store_spans_now().
 #pragma once
 #include "base/base.h"
 #include "base/err.h"
@@ -56,6 +56,9 @@ void image_store_give_idle(struct image_store *s);
 
 // image_store_has_left: whether a process before has left any span.
 bool image_store_has_left(const struct image_store *s);
+
+// image_store_spans_now: spans that are not free, of IMAGE_SPANS.
+unsigned image_store_spans_now(const struct image_store *s);
 
 // image_store_used: bytes of a span.
 uint64_t image_store_used(const struct image_store *s, unsigned span);

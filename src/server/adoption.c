@@ -446,7 +446,8 @@ bool server_adoption(const struct server *s, struct server_adoption *out)
 {
     if (s->adoption == NULL)
         return false;
-    *out = (struct server_adoption){s->adoption->starts, s->silent_us, s->adopted};
+    *out = (struct server_adoption){s->adoption->starts, s->silent_us, s->adopted,
+                                    s->images != NULL ? image_store_spans_now(s->images) : 0};
     return true;
 }
 

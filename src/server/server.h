@@ -140,11 +140,12 @@ void server_serves(struct server *s);
 
 // server_adoption: the start of a server whose connections outlive it: how many processes have had
 // them, for how long there was no worker, and what was adopted and refused. False: [control] adopt
-// is never.
+// is never. image_spans_now: spans of mem/image_store.h in use.
 struct server_adoption {
     uint32_t starts;
     uint64_t silent_us;
     struct tcp_adopted of;
+    unsigned image_spans_now;
 };
 bool server_adoption(const struct server *s, struct server_adoption *out);
 

@@ -51,7 +51,8 @@ struct c10m_service {
     uint64_t left_taken;              // its spans that c10m_images_left() has returned
     // Of all sets. Written by the control thread in init and fini, between them by the one thread
     // that a reload has at a time; read by any.
-    struct shared_u64 image_bytes, image_count;
+    // image_private_bytes: of mappings that do not outlive the process.
+    struct shared_u64 image_bytes, image_count, image_private_bytes;
     bool started;                     // init has returned
     struct shared_bool reload_stops;  // control thread to the thread of a reload
 };

@@ -6,7 +6,8 @@
 //     mapping 2, 128 KiB [ ... ]                  mapping 3 [ one large image ]
 //
 // If connections outlive the process, what is mapped is the rest of a span of mem/image_store.h,
-// which outlives it, too.
+// which outlives it, too. Where no span is free, or none has room, it is private memory, and
+// connections that send from it do not go on in the next process (image_private_bytes).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,11 @@ struct c10m_images {
     uint64_t free_bytes;
 };
 
+static void add(struct shared_u64 *sum, uint64_t n)
+{
+    shared_u64_store(sum, shared_u64_load(sum) + n);
+}
+
 struct c10m_images *c10m_images_new(struct c10m_service *s)
 {
     struct c10m_images *set = calloc(1, sizeof(*set));
@@ -64,7 +70,7 @@ struct c10m_images *c10m_images_left(struct c10m_service *s)
     s->left_taken |= spans;
     for (unsigned i = 0; i < IMAGE_SPANS; i++)
         set->bytes += spans >> i & 1 ? image_store_used(store, i) : 0;
-    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) + set->bytes);
+    add(&s->image_bytes, set->bytes);
     return set;
 }
 
@@ -90,8 +96,8 @@ void c10m_images_free(struct c10m_images *set)
     if (set == NULL)
         return;
     struct c10m_service *s = set->service;
-    shared_u64_store(&s->image_count, shared_u64_load(&s->image_count) - set->count);
-    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) - set->bytes);
+    add(&s->image_count, -set->count);
+    add(&s->image_bytes, -set->bytes);
     for (struct c10m_image *i = set->images, *next; i != NULL; i = next) {
         next = i->next;
         free(i);
@@ -99,6 +105,7 @@ void c10m_images_free(struct c10m_images *set)
     for (struct mapping *m = set->mappings, *next; m != NULL; m = next) {
         next = m->next;
         munmap(m->at, m->bytes);
+        add(&s->image_private_bytes, -m->bytes);
         free(m);
     }
     give_spans(set);
@@ -144,6 +151,7 @@ static uint8_t *map_private(struct c10m_images *set, uint64_t bytes)
     madvise(at, bytes, MADV_HUGEPAGE);
     *m = (struct mapping){at, bytes, set->mappings};
     set->mappings = m;
+    add(&set->service->image_private_bytes, bytes);
     return at;
 }
 
@@ -213,8 +221,8 @@ const struct c10m_image *c10m_images_reserve(struct c10m_images *set, uint64_t l
     set->images = image;
     set->count++;
     set->bytes += bytes;
-    shared_u64_store(&s->image_count, shared_u64_load(&s->image_count) + 1);
-    shared_u64_store(&s->image_bytes, shared_u64_load(&s->image_bytes) + bytes);
+    add(&s->image_count, 1);
+    add(&s->image_bytes, bytes);
     *room = at;
     return image;
 }

@@ -69,6 +69,7 @@ static void the_next_process_has_the_bytes_at_the_same_address(void **state)
     assert_false(image_store_holds(store, OWNER, at, 1));
     reopen(true);
     assert_true(image_store_has_left(store));
+    assert_int_equal(image_store_spans_now(store), 2);
     assert_int_equal(image_store_left(store, OWNER), 0);
     assert_true(image_store_holds(store, OWNER, at, 1));
     assert_int_equal(image_store_left(store, OWNER), UINT64_C(1) << span);
@@ -128,6 +129,7 @@ static void what_is_freed_has_no_memory(void **state)
     reopen(true);
     image_store_give_left(store);
     assert_false(image_store_has_left(store));
+    assert_int_equal(image_store_spans_now(store), 0);
     assert_int_equal(held(), before);
     assert_int_equal(at[0], 0);
 }
@@ -148,7 +150,9 @@ static void there_are_so_many_spans(void **state)
     for (unsigned i = 0; i < IMAGE_SPANS; i++)
         assert_int_equal(image_store_take(store, OWNER), i);
     assert_int_equal(image_store_take(store, OWNER), IMAGE_SPAN_NONE);
+    assert_int_equal(image_store_spans_now(store), IMAGE_SPANS);
     image_store_give(store, 5);
+    assert_int_equal(image_store_spans_now(store), IMAGE_SPANS - 1);
     assert_int_equal(image_store_take(store, OWNER), 5);
 }
 

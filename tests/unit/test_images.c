@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "check.h"
+#include "mem/image_store.h"
 #include "sock/sock.h"
 
 enum { MANY = 5000, LARGE = 3 << 20 };
@@ -125,13 +126,39 @@ static void a_started_service_leaves_memory_to_linux(void **state)
     c10m_images_free(set);
 }
 
+// What does not fit in the file lies in private memory, and is counted: who sends from it is
+// refused by the next process.
+static void images_without_a_span_are_private_and_counted(void **state)
+{
+    struct err err;
+    struct image_store *store = image_store_open(memfd_create("images", MFD_CLOEXEC), false, &err);
+    assert_non_null(store);
+    service.image_store = store;
+    struct c10m_images *first = c10m_images_new(&service), *last = c10m_images_new(&service);
+    reserve(first, 100, 1);
+    assert_int_equal(shared_u64_load(&service.image_private_bytes), 0);
+    while (image_store_take(store, 0) != IMAGE_SPAN_NONE)
+        ;
+    assert_filled(reserve(last, LARGE, 2), LARGE, 2);
+    assert_int_equal(shared_u64_load(&service.image_private_bytes), LARGE);
+    reserve(first, LARGE, 3);  // its span has room
+    assert_int_equal(shared_u64_load(&service.image_private_bytes), LARGE);
+    c10m_images_free(last);
+    assert_int_equal(shared_u64_load(&service.image_private_bytes), 0);
+    c10m_images_free(first);
+    image_store_close(store);
+}
+
 int main(void)
 {
 #define HERE(test) cmocka_unit_test_setup(test, begin)
     const struct CMUnitTest tests[] = {
-        HERE(images_of_all_sizes_keep_their_bytes),     HERE(a_set_ends_without_the_others),
-        HERE(many_small_images_are_in_few_mappings),    HERE(the_limit_is_of_each_set),
+        HERE(images_of_all_sizes_keep_their_bytes),
+        HERE(a_set_ends_without_the_others),
+        HERE(many_small_images_are_in_few_mappings),
+        HERE(the_limit_is_of_each_set),
         HERE(a_started_service_leaves_memory_to_linux),
+        HERE(images_without_a_span_are_private_and_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

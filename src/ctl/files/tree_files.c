@@ -85,9 +85,10 @@ static int service_state_read(struct tree_out *out, void *data)
                 all_of(of, offsetof(struct tcp_service, connections_max)));
     return tree_printf(out,
                        "source_connections_max %" PRIu64 "\nreceive_bytes_max %u\nsend_bytes_max "
-                       "%u\nimage_bytes %" PRIu64 "\n",
+                       "%u\nimage_bytes %" PRIu64 "\nimage_private_bytes %" PRIu64 "\n",
                        all_of(of, offsetof(struct tcp_service, source_max)), tcp->rcv_limit,
-                       tcp->snd_limit, shared_u64_load(&sv->image_bytes));
+                       tcp->snd_limit, shared_u64_load(&sv->image_bytes),
+                       shared_u64_load(&sv->image_private_bytes));
 }
 
 static int service_log_read(struct tree_out *out, void *data)

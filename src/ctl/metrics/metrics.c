@@ -300,6 +300,22 @@ static void put_service_limit(const struct metrics_now *now)
     put_service_connections(now, offsetof(struct tcp_service, connections_max));
 }
 
+static void put_service_images(const struct metrics_now *now)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++)
+        PUT(now, metrics_whole(shared_u64_load(&server_service(s, i)->image_bytes)),
+            LABEL("service", server_service(s, i)->name));
+}
+
+static void put_service_images_private(const struct metrics_now *now)
+{
+    const struct server *s = now->shown->server;
+    for (unsigned i = 0; i < server_params_of(s)->n_services; i++)
+        PUT(now, metrics_whole(shared_u64_load(&server_service(s, i)->image_private_bytes)),
+            LABEL("service", server_service(s, i)->name));
+}
+
 static void put_service_state(const struct metrics_now *now)
 {
     static const char *const names[] = {[TCP_SERVICE_OPEN] = "open",
@@ -341,6 +357,8 @@ static void put_service_values(const struct metrics_now *now)
     X(c10m_not_adopted, GAUGE, "What it has refused of that, by reason.", metrics_not_adopted)     \
     X(c10m_adoption_silence_seconds, GAUGE,                                                        \
       "From the end of the workers before to the start of these.", metrics_adoption_silence)       \
+    X(c10m_image_spans, GAUGE, "Spans of images in use that outlive the process, of 64.",          \
+      metrics_image_spans)                                                                         \
     X(c10m_verdicts, GAUGE, "What is wrong now: how many sentences of this severity.",             \
       put_verdicts)                                                                                \
     X(c10m_verdict_active, GAUGE, "The same by kind; 0: nothing of this kind is wrong.",           \
@@ -407,6 +425,10 @@ static void put_service_values(const struct metrics_now *now)
       put_service_open)                                                                            \
     X(c10m_service_connections_max, GAUGE, "Connections that the service may have.",               \
       put_service_limit)                                                                           \
+    X(c10m_service_image_bytes, GAUGE, "Images of the service, held for sending by reference.",    \
+      put_service_images)                                                                          \
+    X(c10m_service_image_private_bytes, GAUGE,                                                     \
+      "Memory of images that does not outlive the process.", put_service_images_private)           \
     X(c10m_service_state, GAUGE, "1 for the state in which the service is.", put_service_state)    \
     X(c10m_service_events_total, COUNTER, "What the application of a service counts.",             \
       put_service_counters)                                                                        \

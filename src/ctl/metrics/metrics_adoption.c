@@ -40,3 +40,10 @@ void metrics_adoption_silence(const struct metrics_now *now)
     if (server_adoption(now->shown->server, &a))
         PUT0(now, metrics_real((double)a.silent_us / 1e6));
 }
+
+void metrics_image_spans(const struct metrics_now *now)
+{
+    struct server_adoption a;
+    if (server_adoption(now->shown->server, &a))
+        PUT0(now, metrics_whole(a.image_spans_now));
+}

@@ -41,6 +41,7 @@ struct metric_value metrics_real(double x);
 // Families of connections that outlived another process.
 void metrics_adopted(const struct metrics_now *now);
 void metrics_not_adopted(const struct metrics_now *now);
+void metrics_image_spans(const struct metrics_now *now);
 void metrics_adoption_silence(const struct metrics_now *now);
 
 // Families of cores.
