@@ -274,14 +274,31 @@ static bool ends_well(struct pair *p, unsigned dropped, bool tell)
     return status == 0;
 }
 
-static void kill_at(struct pair *p, uint64_t store, uint64_t stores, const struct seg_in *s,
-                    const uint8_t *const *data, uint32_t n, bool followed)
+// turn: of end A: segments s of n.
+struct turn {
+    uint64_t now_us;
+    const struct seg_in *s;
+    const uint8_t *const *data;
+    uint32_t n;
+};
+
+static uint64_t stores_of(struct end *a, const struct turn *u)
 {
-    struct end *a = &p->e[A];
+    store_hook_n = 0;
+    end_turn(a, u->now_us, u->s, u->data, u->n);
+    const uint64_t stores = store_hook_n;
+    restore(a);
+    return stores;
+}
+
+// kill_in: ends the process before that store of the turn; the next one adopts. Returns how many
+// connections were in hand.
+static unsigned kill_in(struct end *a, const struct turn *u, uint64_t store, uint64_t stores)
+{
     store_hook_n = 0;
     store_hook_end = store;
     if (setjmp(store_hook_dead) == 0) {
-        end_turn(a, p->now_us, s, data, n);
+        end_turn(a, u->now_us, u->s, u->data, u->n);
         found_wrong("the turn has fewer stores than before", store, stores);
     }
     store_hook_end = 0;
@@ -290,6 +307,14 @@ static void kill_at(struct pair *p, uint64_t store, uint64_t stores, const struc
     n_kills++;
     n_in_hand += dropped;
     n_lost = MAX(n_lost, dropped);
+    return dropped;
+}
+
+static void kill_at(struct pair *p, const struct turn *u, uint64_t store, uint64_t stores,
+                    bool followed)
+{
+    struct end *a = &p->e[A];
+    const unsigned dropped = kill_in(a, u, store, stores);
     if (!gave_up && followed) {
         n_followed++;
         if (!ends_well(p, dropped, true))
@@ -301,22 +326,20 @@ static void kill_at(struct pair *p, uint64_t store, uint64_t stores, const struc
 static void kill_turn(struct pair *p, unsigned to, const struct seg_in *s,
                       const uint8_t *const *data, uint32_t n)
 {
+    const struct turn u = {p->now_us, s, data, n};
     struct end *a = &p->e[A];
     if (to != A || gave_up || is_over())
         return;
     keep(a);
-    store_hook_n = 0;
-    end_turn(a, p->now_us, s, data, n);
-    const uint64_t stores = store_hook_n;
-    restore(a);
+    const uint64_t stores = stores_of(a, &u);
     n_turns++;
     const uint64_t kills = MIN(stores, (uint64_t)KILLS_A_TURN_MAX);
     uint64_t followed = rng_below(&rng, GOES_ON);
     if (followed < kills && !ends_well(p, 0, false))
         followed = UINT64_MAX;  // without a kill neither, because memory is short
     for (uint64_t i = 0; i < kills && !gave_up; i++)
-        kill_at(p, kills == stores ? i + 1 : 1 + rng_below(&rng, (uint32_t)stores), stores, s, data,
-                n, i == followed);
+        kill_at(p, &u, kills == stores ? i + 1 : 1 + rng_below(&rng, (uint32_t)stores), stores,
+                i == followed);
 }
 
 static uint32_t one_of(struct rng *r, uint32_t often, uint32_t else_below)
@@ -394,6 +417,55 @@ static void wherever_a_process_ends_only_what_is_in_hand_is_lost(void **state)
     if (gave_up)
         fail_msg("world %llu of this seed", (unsigned long long)worlds);
     assert_true(n_kills >= KILLS_LEAST && n_turns > 0);
+}
+
+// ---- a connection that is not of the burst gives up out-of-order data for one that is
+
+enum { WINDOW_PAGES = 31 };
+
+// send_ahead: a segment out of order, so many pages ahead, for the next turn.
+static void send_ahead(struct raw *r, uint32_t pages)
+{
+    raw_seg(r, SEG_ACK, r->seq + pages * BUF_BYTES, r->ack, pages * BUF_BYTES, 100);
+}
+
+static void wherever_it_ends_who_gives_up_data_for_others_is_in_hand(void **state)
+{
+    // Little more than what is kept for in-order data.
+    struct raw *r = raw_new(&(struct pair_sizes){.blocks = BLOCKS, .bufs = 400});
+    struct end *a = &r->e;
+    (void)state;
+    worker = calloc(1, sizeof(*worker));
+    assert_non_null(worker);
+    r->sack = true;
+    raw_open(r);
+    for (uint32_t i = 1; i < WINDOW_PAGES; i++) {  // as much as there is room for
+        send_ahead(r, i);
+        raw_turn(r, 1);
+    }
+    r->port++;
+    raw_open(r);
+    send_ahead(r, 1);
+    const uint8_t *const data[] = {r->data[0]};
+    const struct turn u = {r->now_us + 1000, r->segs, data, 1};
+    before.room = bytes_of(a);
+    before.bytes = malloc(before.room);
+    assert_non_null(before.bytes);
+    keep(a);
+    const uint64_t pruned = a->stats.c.ooo_pruned;
+    end_turn(a, u.now_us, u.s, u.data, u.n);
+    assert_true(a->stats.c.ooo_pruned > pruned);  // else this world is not what the test is about
+    restore(a);
+    const uint64_t stores = stores_of(a, &u);
+    gave_up = false;
+    for (uint64_t i = 1; i <= stores && !gave_up; i++) {
+        kill_in(a, &u, i, stores);
+        restore(a);
+    }
+    assert_false(gave_up);
+    free(before.bytes);
+    free(worker);
+    raw_free(r, false);
 }
 
 // ---- a process that ends while it refuses what its application does not continue
@@ -489,6 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wherever_a_process_ends_only_what_is_in_hand_is_lost),
+        cmocka_unit_test(wherever_it_ends_who_gives_up_data_for_others_is_in_hand),
         cmocka_unit_test(wherever_a_process_ends_that_refuses_each_is_refused_or_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
