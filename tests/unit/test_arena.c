@@ -247,7 +247,7 @@ static void refusal_asks_for_the_missing_size_only(void **state)
 static struct arena *open_arena(const char *dir, const char *name, enum pages_kind pages,
                                 uint64_t bytes, struct err *e)
 {
-    const struct arena_params p = {dir, name, pages, bytes, 0, -1, false};
+    const struct arena_params p = {dir, name, pages, bytes, 0, -1, false, 0};
     e->text[0] = '\0';
     struct arena *a = arena_open(&p, e);
     assert_int_equal(a != NULL, e->text[0] == '\0');
@@ -339,7 +339,7 @@ static void memory_of_a_node_is_bound_to_it(void **state)
 {
     need_pages();
     struct err e = {.text = ""};
-    struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0, false};
+    struct arena_params p = {in_root("n"), "srv", PAGES_2M, PAGE_2M, 0, 0, false, 0};
     struct arena *a = arena_open(&p, &e);
     assert_non_null(a);
     arena_close(a);
@@ -391,7 +391,7 @@ static pid_t start_owner(const char *dir, const char *name)
     if (pid == 0) {
         struct err e;
         signal(SIGTERM, wake);
-        const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1, false};
+        const struct arena_params p = {dir, name, PAGES_2M, 2 * PAGE_2M, 0, -1, false, 0};
         struct arena *a = arena_open(&p, &e);
         ok = a != NULL;
         if (ok)
@@ -462,7 +462,7 @@ static void keep_owner(const char *dir, const char *name)
     const pid_t pid = fork();
     if (pid == 0) {
         struct err e;
-        const struct arena_params p = {dir, name, PAGES_2M, PAGE_2M, 0, -1, true};
+        const struct arena_params p = {dir, name, PAGES_2M, PAGE_2M, 0, -1, true, 0};
         struct arena *a = arena_open(&p, &e);
         if (a == NULL || arena_is_kept(a))
             _exit(1);
@@ -476,7 +476,7 @@ static void keep_owner(const char *dir, const char *name)
 static struct arena *open_kept(const char *dir, const char *name, uint64_t bytes)
 {
     struct err e;
-    const struct arena_params p = {dir, name, PAGES_2M, bytes, 0, -1, true};
+    const struct arena_params p = {dir, name, PAGES_2M, bytes, 0, -1, true, 0};
     struct arena *a = arena_open(&p, &e);
     assert_non_null(a);
     return a;
@@ -500,6 +500,74 @@ static void what_a_killed_process_kept_is_the_next_ones_at_the_same_address(void
     assert_int_equal(*at, 43);
     arena_drop(a);
     arena_close(a);
+    assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("h"));
+}
+
+static struct arena *open_next(struct arena *kept, uint64_t bytes)
+{
+    struct err e;
+    const struct arena_params p = {"", "srv", PAGES_2M, bytes, 0, -1, true, 0};
+    struct arena *a = arena_open_next(kept, &p, &e);
+    if (a == NULL)
+        fail_msg("%s", e.text);
+    return a;
+}
+
+static void another_arena_takes_the_place_of_a_kept_one_in_one_step(void **state)
+{
+    uint64_t pages = 1;
+    need_pages();
+    keep_owner(in_root("h"), "srv");
+    for (pages = 2; pages <= 3; pages++) {  // there are two addresses
+        struct err e;
+        struct arena *was = open_kept(in_root("h"), "srv", PAGE_2M);
+        assert_true(arena_is_kept(was));
+        struct arena *a = open_next(was, pages * PAGE_2M);
+        assert_int_equal(access(in_root("h/2M/srv.next"), F_OK), 0);
+        uint8_t **at = arena_carve(a, "all", PAGE_2M, 64);
+        assert_true(all_zero((uint8_t *)at, PAGE_2M));
+        *at = (uint8_t *)at;  // as [control] adopt stores it
+        assert_int_equal(arena_succeed(a, &e), 0);
+        assert_gone(in_root("h/2M/srv.next"));
+        arena_close(a);
+        a = open_kept(in_root("h"), "srv", PAGE_2M);
+        assert_int_equal(arena_reserved_bytes(a), pages * PAGE_2M);
+        assert_ptr_equal(arena_carve(a, "all", PAGE_2M, 64), at);
+        assert_ptr_equal(*at, at);
+        arena_close(a);
+    }
+    struct arena *a = open_kept(in_root("h"), "srv", PAGE_2M);
+    arena_drop(a);
+    arena_close(a);
+    assert_int_equal(hugetlb_kb(), 0);
+    assert_gone(in_root("h"));
+}
+
+static void an_arena_that_does_not_take_the_place_leaves_the_kept_one(void **state)
+{
+    need_pages();
+    keep_owner(in_root("h"), "srv");
+    for (int killed = 0; killed < 2; killed++) {
+        const pid_t pid = fork();
+        int status;
+        if (pid == 0) {
+            struct arena *was = open_kept(in_root("h"), "srv", PAGE_2M);
+            struct arena *a = open_next(was, 2 * PAGE_2M);
+            if (killed)
+                raise(SIGKILL);
+            arena_close(a);
+            _exit(access(in_root("h/2M/srv.next"), F_OK) == 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(killed ? WIFSIGNALED(status) : status == 0);
+        struct arena *a = open_kept(in_root("h"), "srv", PAGE_2M);
+        assert_int_equal(*(uint8_t *)arena_carve(a, "all", PAGE_2M, 64), 42);
+        assert_gone(in_root("h/2M/srv.next"));
+        if (killed)
+            arena_drop(a);
+        arena_close(a);
+    }
     assert_int_equal(hugetlb_kb(), 0);
     assert_gone(in_root("h"));
 }
@@ -586,7 +654,7 @@ static void owners_that_come_and_go_at_once_leave_nothing(void **state)
             struct err e = {.text = ""};
             char name[16];
             snprintf(name, sizeof(name), "n%d", i);
-            const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1, false};
+            const struct arena_params p = {in_root("k/deep"), name, PAGES_2M, 1, 0, -1, false, 0};
             for (int n = 0; n < 50; n++) {
                 struct arena *a = arena_open(&p, &e);
                 if (a == NULL)
@@ -665,7 +733,7 @@ static void assert_refused(bool root_still, const char *why)
     const pid_t pid = fork();
     if (pid == 0) {
         struct err e;
-        const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1, false};
+        const struct arena_params p = {dir, "srv", PAGES_2M, 1, 0, -1, false, 0};
         if (!give_up(root_still))
             _exit(2);
         _exit(arena_open(&p, &e) == NULL && strstr(e.text, why) != NULL ? 0 : 1);
@@ -726,6 +794,8 @@ int main(void)
         cmocka_unit_test(killed_owner_does_not_keep_the_mount),
         cmocka_unit_test(what_a_killed_process_kept_is_the_next_ones_at_the_same_address),
         cmocka_unit_test(a_file_that_is_not_whole_is_not_mapped_and_stays),
+        cmocka_unit_test(another_arena_takes_the_place_of_a_kept_one_in_one_step),
+        cmocka_unit_test(an_arena_that_does_not_take_the_place_leaves_the_kept_one),
         cmocka_unit_test(what_was_kept_stays_beside_others_and_goes_when_its_name_does_not_keep),
         cmocka_unit_test(directory_that_was_there_stays),
         cmocka_unit_test(owners_that_come_and_go_at_once_leave_nothing),
