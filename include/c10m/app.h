@@ -82,6 +82,10 @@ struct c10m_app {
     // 64 bytes of state have no pointer, and `adopted` builds anew what else the application
     // knows of them.
     bool adopts;
+    // With `adopts`: the connections also go on after a start with other memory, workers, services
+    // or addresses, which copies them to other places. Then the state has no number that
+    // c10m_find() would look up.
+    bool moves;
     // With `adopts`: the version of what these bytes mean. Increase it with each change of that.
     // The connections of a process with another version are passed to `adopt`.
     uint32_t state_version;

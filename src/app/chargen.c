@@ -78,6 +78,7 @@ static int chargen_datagram(struct c10m_service *s, const struct c10m_datagram *
 const struct c10m_app app_chargen = {
     .name = "chargen",
     .adopts = true,
+    .moves = true,
     .init = chargen_init,
     .open = chargen_send,
     .data = chargen_data,

@@ -78,6 +78,7 @@ static int daytime_datagram(struct c10m_service *s, const struct c10m_datagram *
 const struct c10m_app app_daytime = {
     .name = "daytime",
     .adopts = true,
+    .moves = true,
     .open = daytime_open,
     .data = daytime_data,
     .end = daytime_end,

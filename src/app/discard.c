@@ -20,6 +20,7 @@ static int discard_datagram(struct c10m_service *s, const struct c10m_datagram *
 const struct c10m_app app_discard = {
     .name = "discard",
     .adopts = true,
+    .moves = true,
     .data = discard_data,
     .end = c10m_shutdown,
     .datagram = discard_datagram,

@@ -26,6 +26,7 @@ static int echo_datagram(struct c10m_service *s, const struct c10m_datagram *d)
 const struct c10m_app app_echo = {
     .name = "echo",
     .adopts = true,
+    .moves = true,
     .data = echo_data,
     .end = c10m_shutdown,  // all bytes before the FIN are in the send queue
     .writable = c10m_resume,

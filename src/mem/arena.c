@@ -223,7 +223,6 @@ int arena_succeed(struct arena *a, struct err *e)
     a->has_dir = true;
     a->before = NULL;
     before->has_dir = false;
-    arena_close(before);
     return 0;
 }
 

@@ -35,16 +35,21 @@ static uint64_t boot_us(void)
 
 // ---- opening
 
+static struct arena_params arena_of(const struct server_params *p)
+{
+    return (struct arena_params){.dir = p->huge_dir,
+                                 .name = p->prefix,
+                                 .pages = p->pages,
+                                 .bytes = server_arena_bytes(p),
+                                 .leave_bytes = server_packet_bytes(p),
+                                 .keep = p->adopt != SERVER_ADOPT_NEVER,
+                                 .at_offset = offsetof(struct adoption, at),
+                                 .node = -1};
+}
+
 static struct arena *open_arena(const struct server *s, struct err *err)
 {
-    const struct server_params *p = &s->params;
-    struct arena_params ap = {.dir = p->huge_dir,
-                              .name = p->prefix,
-                              .pages = p->pages,
-                              .bytes = server_arena_bytes(p),
-                              .leave_bytes = server_packet_bytes(p),
-                              .keep = p->adopt != SERVER_ADOPT_NEVER,
-                              .node = -1};
+    const struct arena_params ap = arena_of(&s->params);
     struct arena *a = arena_open(&ap, err);
     if (a == NULL)
         err_key(err, "memory.connections");
@@ -87,29 +92,51 @@ static int begin_anew(struct server *s, const char *layout, struct err *err)
     memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
     a->at = a;
     a->epoch_us = boot_us();
+    for (unsigned i = 0; i < TCP_SERVICES_MAX; i++)
+        a->image_owner[i] = (uint8_t)i;
     return 0;
 }
 
-static void take_over(struct server *s)
+static void take_over(struct server *s, const struct adoption *a)
 {
-    struct adoption *a = s->adoption;
     for (unsigned i = 0; i < ARRAY_LEN(kept_keys); i++)
         s->keys.of[kept_keys[i]] = a->keys[kept_keys[i]];
     memcpy(s->rss_key, a->rss_key, sizeof(a->rss_key));
     s->adopting = true;
 }
 
+// move: `line` of the layout is another one: the connections can be copied. -1: *why.
+static int move(struct server *s, const char *layout, const char *line, struct err *why)
+{
+    const struct arena_params ap = arena_of(&s->params);
+    struct err reason;
+    if (adoption_move_open(s, &ap, layout, &reason) != 0)
+        return err_set(why, "%s: %s", line, reason.text);
+    take_over(s, adoption_move_from(s->move));
+    if (begin_anew(s, layout, why) != 0)
+        return -1;
+    adoption_move_state(s);
+    log_line(LOG_INFO, "the connections of the server before move: %s", line);
+    return 0;
+}
+
 // look: whether what the dead process kept can be adopted; 1: no, and it is not required.
 static int look(struct server *s, const char *layout, struct err *err)
 {
     char line[128];
+    struct err other;
     const bool must = s->params.adopt == SERVER_ADOPT_REQUIRE;
     const char *why = !arena_is_kept(s->arena)        ? "no server of this name left any"
                       : arena_fault(s->arena) != NULL ? arena_fault(s->arena)
                                                       : refusal(s, layout, line);
     if (why == NULL) {
-        take_over(s);
+        take_over(s, s->adoption);
         return 0;
+    }
+    if (why == line) {
+        if (move(s, layout, line, &other) == 0)
+            return 0;
+        why = other.text;
     }
     if (must) {
         err_set(err, "the connections of the server before cannot be adopted: %s", why);
@@ -181,6 +208,11 @@ int adoption_open(struct server *s, struct err *err)
     return rc;
 }
 
+uint8_t adoption_image_owner(const struct server *s, unsigned i)
+{
+    return s->adoption != NULL ? s->adoption->image_owner[i] : (uint8_t)i;
+}
+
 // ---- workers
 
 // stays: whether the region has what connections consist of.
@@ -234,17 +266,20 @@ static void look_before(struct server *s, uint8_t *const mem[REGION_COUNT])
     s->adoption->clock_us = MAX(s->adoption->clock_us, before->tcp.now.us);
 }
 
-void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT],
+void adoption_prepare(struct server *s, unsigned id, uint8_t *const mem[REGION_COUNT],
                       struct adoption_neighbors *neighbors)
 {
     struct region r[REGION_COUNT];
     if (!s->adopting)
         return;
-    look_before(s, mem);
+    if (s->move != NULL)
+        adoption_move_net(s, id, mem[REGION_NET]);
+    else
+        look_before(s, mem);
     adoption_neighbors_look(neighbors, &s->params, mem[REGION_NET]);
     server_regions(&s->params, r);
     for (unsigned i = 0; i < REGION_COUNT; i++)
-        if (mem[i] != NULL && !stays(i))
+        if (mem[i] != NULL && !stays(i) && s->move == NULL)
             memset(mem[i], 0, r[i].bytes);
 }
 
@@ -269,7 +304,8 @@ static uint32_t adoptable(const struct server_params *p)
 static bool is_image(void *server, uint8_t service, const uint8_t *at, uint32_t len)
 {
     struct server *s = server;
-    return s->images != NULL && image_store_holds(s->images, service, at, len);
+    return s->images != NULL &&
+           image_store_holds(s->images, s->services[service].image_owner, at, len);
 }
 
 static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
@@ -326,6 +362,15 @@ static void end_enter(struct server *s, struct entering *e)
     note_refused(s, &e->out);
 }
 
+static int take_moved(struct server *s, struct err *err)
+{
+    struct tcp_adopted refused;
+    if (adoption_move_take(s, &refused, err) != 0)
+        return -1;
+    note_refused(s, &refused);
+    return 0;
+}
+
 // The threads get no signals, which are for the control thread.
 int adoption_enter(struct server *s, struct err *err)
 {
@@ -334,6 +379,8 @@ int adoption_enter(struct server *s, struct err *err)
     unsigned n = 0;
     if (!s->adopting)
         return 0;
+    if (s->move != NULL && take_moved(s, err) != 0)
+        return -1;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (n < s->params.n_workers && begin_enter(s, n, &e[n], err) == 0)
@@ -440,6 +487,8 @@ void adoption_complete(struct server *s)
     else
         begin_states(s);
     shared_u32_store_release(&s->adoption->complete, 1);  // after all that was prepared
+    if (s->move != NULL)
+        adoption_move_end(s);
 }
 
 bool server_adoption(const struct server *s, struct server_adoption *out)
@@ -453,6 +502,8 @@ bool server_adoption(const struct server *s, struct server_adoption *out)
 
 void adoption_serves(struct server *s)
 {
+    adoption_move_close(s->move);
+    s->move = NULL;
     if (s->adoption != NULL)
         s->adoption->refused = (struct tcp_adopted){.connections = 0};
     if (s->images != NULL)

@@ -9,6 +9,9 @@
 //   regions  blocks, extension records, flight logs, buffers, half-open and TIME-WAIT records stay;
 //            neighbors are copied; all others begin anew (tcp/tcp_adopt.h)
 //
+// If the configuration has changed so that the layout is another one, the connections are copied to
+// an arena with that layout (adoption_move.h).
+//
 // A connection that was in hand when the process ended (worker/hand.h) is refused, because it is
 // unknown which bytes its application has received. Control thread, before the workers run.
 #pragma once
@@ -26,6 +29,9 @@ uint64_t adoption_bytes(const struct server_params *p);
 // where it is required.
 int adoption_open(struct server *s, struct err *err);
 
+// adoption_image_owner: the number of service i in the file of images (mem/image_store.h).
+uint8_t adoption_image_owner(const struct server *s, unsigned i);
+
 // adoption_clock_us: what the workers' clock shows now: time went on while no process had it. 0:
 // nothing is adopted. After adoption_prepare().
 uint64_t adoption_clock_us(const struct server *s);
@@ -34,9 +40,9 @@ uint64_t adoption_clock_us(const struct server *s);
 // the same time, on their CPUs. Adds to s->adopted. -1: no memory, or no thread.
 int adoption_enter(struct server *s, struct err *err);
 
-// adoption_prepare: before a worker is set up: notes what the worker before had in hand, copies its
-// neighbors to *neighbors, whose bytes are 0, and clears the regions that begin anew.
-void adoption_prepare(struct server *s, uint8_t *const mem[REGION_COUNT],
+// adoption_prepare: before worker `id` is set up: notes what the worker before had in hand, copies
+// its neighbors to *neighbors, whose bytes are 0, and clears the regions that begin anew.
+void adoption_prepare(struct server *s, unsigned id, uint8_t *const mem[REGION_COUNT],
                       struct adoption_neighbors *neighbors);
 
 // adoption_complete: the workers begin: the connections are those of this process, and the next one

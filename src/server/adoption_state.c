@@ -30,7 +30,8 @@ static void put_memory(const struct server_params *p, struct text *out)
     server_regions(p, r);
     text_printf(out, "[cpu] workers %u\n", p->n_workers);
     for (unsigned i = 0; i < REGION_COUNT; i++)
-        text_printf(out, "memory %s %llu\n", r[i].name, (unsigned long long)r[i].bytes);
+        text_printf(out, "memory %s %llu %llu\n", r[i].name, (unsigned long long)r[i].count,
+                    (unsigned long long)r[i].bytes);
 }
 
 static void put_services(const struct server_params *p, struct text *out)

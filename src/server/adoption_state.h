@@ -23,8 +23,9 @@ struct adoption {
     struct tcp_adopted refused;  // by starts that failed later; only what was refused
     struct siphash_key keys[SECRET_COUNT];
     uint8_t rss_key[TOEPLITZ_KEY_BYTES_MAX];
-    struct sock_states states;  // versions of what applications keep in connections
-    char layout[];              // lines, with a last zero
+    uint8_t image_owner[TCP_SERVICES_MAX];  // by service: its number in the file of images
+    struct sock_states states;              // versions of what applications keep in connections
+    char layout[];                          // lines, with a last zero
 };
 
 enum { ADOPTION_LAYOUT_BYTES = ADOPTION_STATE_BYTES - sizeof(struct adoption) };

@@ -79,6 +79,7 @@ int server_service_init(struct server *s, unsigned i, struct err *err)
                                 .conf = sp->conf,
                                 .image_bytes_max = s->params.image_bytes_max,
                                 .image_store = s->images,
+                                .image_owner = adoption_image_owner(s, i),
                                 .ix = (uint8_t)i};
     if (sock_service_init(sv, err) == 0)
         return 0;
@@ -388,7 +389,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     struct adoption_neighbors neighbors = {.n = {0}};
     if (carve(s, id, mem, err) != 0)
         return -1;
-    adoption_prepare(s, mem, &neighbors);
+    adoption_prepare(s, id, mem, &neighbors);
     struct worker *w = (struct worker *)mem[REGION_WORKER];
     uint8_t *at = mem[REGION_WORKER] + ALIGN_UP(sizeof(*w), CACHE_LINE);
     w->id = id;
@@ -561,6 +562,7 @@ void server_stop(struct server *s)
     }
     adoption_end(s);
     arena_close(s->arena);
+    adoption_move_close(s->move);
     call_filter_free(&s->worker_filter);
     if (server_started == s)
         server_started = NULL;

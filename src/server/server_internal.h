@@ -8,6 +8,7 @@
 #include "pkt/pkt.h"
 #include "pkt/port.h"
 #include "server/adoption.h"
+#include "server/adoption_move.h"
 #include "server/server.h"
 #include "server/server_memory.h"
 #include "server/worker_start.h"
@@ -23,11 +24,12 @@ struct server {
     struct arena *arena;
     struct image_store *images;  // where images outlive the process; NULL: they do not
     // Of [control] adopt (adoption.h); control thread.
-    struct adoption *adoption;  // the begin of the arena; NULL: nothing is kept
-    bool adopting;              // connections of a dead process are in the arena
-    bool adoption_done;         // they are those of this server
-    bool keeps;                 // server_keep()
-    bool serves;                // server_serves()
+    struct adoption *adoption;   // the begin of the arena; NULL: nothing is kept
+    struct adoption_move *move;  // copies connections of another layout; NULL: none are
+    bool adopting;               // connections of a dead process are in the arena
+    bool adoption_done;          // they are those of this server
+    bool keeps;                  // server_keep()
+    bool serves;                 // server_serves()
     struct tcp_adopted adopted;
     uint64_t silent_us;  // since the workers before ended
     unsigned n_inited;   // services whose init was done

@@ -35,6 +35,7 @@ struct c10m_service {
     const struct c10m_app *app;
     void *data;
     uint8_t ix;
+    uint8_t image_owner;  // its number in image_store
     // param: returns the value of a key in the service's section of the configuration `conf`.
     const char *(*param)(const void *conf, const char *key);
     const void *conf;

@@ -62,7 +62,7 @@ struct c10m_images *c10m_images_left(struct c10m_service *s)
     struct image_store *store = s->image_store;
     if (store == NULL || !s->started)
         return NULL;
-    const uint64_t spans = image_store_left(store, s->ix) & ~s->left_taken;
+    const uint64_t spans = image_store_left(store, s->image_owner) & ~s->left_taken;
     struct c10m_images *set = spans == 0 ? NULL : c10m_images_new(s);
     if (set == NULL)
         return NULL;
@@ -130,7 +130,7 @@ static uint8_t *map_span(struct c10m_images *set, uint64_t bytes)
     if (s->image_store == NULL)
         return NULL;
     if (set->span == IMAGE_SPAN_NONE) {
-        set->span = image_store_take(s->image_store, s->ix);
+        set->span = image_store_take(s->image_store, s->image_owner);
         if (set->span == IMAGE_SPAN_NONE)
             return NULL;
         set->spans |= UINT64_C(1) << set->span;

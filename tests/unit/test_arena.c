@@ -529,6 +529,7 @@ static void another_arena_takes_the_place_of_a_kept_one_in_one_step(void **state
         assert_true(all_zero((uint8_t *)at, PAGE_2M));
         *at = (uint8_t *)at;  // as [control] adopt stores it
         assert_int_equal(arena_succeed(a, &e), 0);
+        arena_close(was);
         assert_gone(in_root("h/2M/srv.next"));
         arena_close(a);
         a = open_kept(in_root("h"), "srv", PAGE_2M);
@@ -557,6 +558,7 @@ static void an_arena_that_does_not_take_the_place_leaves_the_kept_one(void **sta
             if (killed)
                 raise(SIGKILL);
             arena_close(a);
+            arena_close(was);
             _exit(access(in_root("h/2M/srv.next"), F_OK) == 0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);

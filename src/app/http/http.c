@@ -911,6 +911,7 @@ const struct c10m_app app_http = {
     .name = "http",
     .marks_requests = true,
     .adopts = true,
+    .moves = true,
     .state_version = HTTP_STATE_VERSION,
     .init = http_init,
     .fini = http_fini,

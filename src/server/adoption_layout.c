@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/adoption_layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/adoption_state.h"
+#include "tcp/tcp_time_wait.h"
+
+static const char WORKERS[] = "[cpu] workers ";
+static const char NETS[] = "] memory of neighbors ";
+
+// ---- lines
+
+static int read_region(struct layout *l, const struct region *names, const char *line)
+{
+    char name[LAYOUT_NAME_BYTES];
+    unsigned long long bytes;
+    unsigned count;
+    if (sscanf(line, "memory %63s %u %llu", name, &count, &bytes) != 3)
+        return -1;
+    for (unsigned i = 0; i < REGION_COUNT; i++) {
+        if (strcmp(name, names[i].name) != 0)
+            continue;
+        l->region[i] = (struct layout_region){l->worker_bytes, bytes, count};
+        l->worker_bytes += ALIGN_UP(bytes, CACHE_LINE);
+        return 0;
+    }
+    return -1;
+}
+
+static int read_service(struct layout *l, const char *line)
+{
+    if (l->n_services == TCP_SERVICES_MAX ||
+        sscanf(line, "[service %63[^]]] app %63s", l->service[l->n_services].name,
+               l->service[l->n_services].app) != 2)
+        return -1;
+    l->n_services++;
+    return 0;
+}
+
+static int read_port(struct layout *l, const char *line)
+{
+    if (strstr(line, NETS) != NULL)
+        return 0;
+    if (l->n_locals == TCP_LOCALS_MAX ||
+        sscanf(line, "[port %63[^]]] address %63s", l->local[l->n_locals].port,
+               l->local[l->n_locals].addr) != 2)
+        return -1;
+    l->n_locals++;
+    return 0;
+}
+
+static int read_line(struct layout *l, const struct region *names, const char *line)
+{
+    if (strncmp(line, WORKERS, sizeof(WORKERS) - 1) == 0)
+        return sscanf(line + sizeof(WORKERS) - 1, "%u", &l->n_workers) == 1 ? 0 : -1;
+    if (strncmp(line, "memory ", 7) == 0)
+        return read_region(l, names, line);
+    if (strncmp(line, "[service ", 9) == 0)
+        return read_service(l, line);
+    return strncmp(line, "[port ", 6) == 0 ? read_port(l, line) : -1;
+}
+
+// types_bytes: how many bytes of the text are before the workers: versions and sizes of types.
+static size_t types_bytes(const char *text)
+{
+    const char *end = strstr(text, WORKERS);
+    return end == NULL ? strlen(text) : (size_t)(end - text);
+}
+
+// ---- sizes
+
+// needs: bytes that `count` things of region r take, at least.
+static uint64_t needs(enum region_id r, uint64_t count)
+{
+    switch (r) {
+    case REGION_BLOCKS:
+        return count * sizeof(struct block);
+    case REGION_SYN_RECORDS:
+        return count * sizeof(struct syn_record);
+    case REGION_TIME_WAIT:
+        return count * sizeof(struct time_wait);
+    case REGION_TIME_WAIT6:
+        return count * sizeof(struct time_wait6);
+    case REGION_EXTENSIONS:
+        return count * sizeof(struct ext);
+    case REGION_FLIGHTS:
+        return flight_footprint((uint32_t)count);
+    case REGION_BUFFERS:
+        return buf_footprint((uint32_t)count, (uint32_t)count * REFS_PER_BUFFER);
+    case REGION_WORKER:
+        return sizeof(struct worker);
+    default:
+        return 0;
+    }
+}
+
+static int check_sizes(const struct layout *l, const struct region *names, struct err *why)
+{
+    static const enum region_id all[] = {REGION_BLOCKS, REGION_SYN_RECORDS, REGION_EXTENSIONS,
+                                         REGION_BUFFERS, REGION_WORKER};
+    if (l->n_workers == 0 || l->n_workers > SERVER_WORKERS_MAX)
+        return err_set(why, "%s%u", WORKERS, l->n_workers);
+    for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+        if (l->region[all[i]].bytes == 0)
+            return err_set(why, "no memory %s", names[all[i]].name);
+    for (unsigned i = 0; i < REGION_COUNT; i++)
+        if (l->region[i].bytes != 0 && (l->region[i].bytes > UINT32_MAX * UINT64_C(1024) ||
+                                        needs(i, l->region[i].count) > l->region[i].bytes))
+            return err_set(why, "memory %s is too short", names[i].name);
+    return 0;
+}
+
+int layout_read(struct layout *l, const char *text, const struct server_params *p, struct err *why)
+{
+    struct region names[REGION_COUNT];
+    server_regions(p, names);
+    *l = (struct layout){.n_workers = 0};
+    for (const char *at = text + types_bytes(text), *end; *at != '\0'; at = end) {
+        char line[256];
+        end = strchrnul(at, '\n');
+        snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
+        if (read_line(l, names, line) != 0)
+            return err_set(why, "%s", line);
+        end += *end == '\n';
+    }
+    return check_sizes(l, names, why);
+}
+
+bool layout_same_types(const char *a, const char *b)
+{
+    const size_t n = types_bytes(a);
+    return n == types_bytes(b) && memcmp(a, b, n) == 0;
+}
+
+// next_net: the next line about the neighbors of a port from *at on, and its length. NULL: none.
+static const char *next_net(const char **at, size_t *n)
+{
+    while (**at != '\0') {
+        const char *line = *at, *end = strchrnul(line, '\n');
+        *n = (size_t)(end - line);
+        *at = end + (*end == '\n');
+        if (memmem(line, *n, NETS, sizeof(NETS) - 1) != NULL)
+            return line;
+    }
+    return NULL;
+}
+
+bool layout_same_nets(const char *a, const char *b)
+{
+    size_t n, m;
+    for (;;) {
+        const char *x = next_net(&a, &n), *y = next_net(&b, &m);
+        if (x == NULL || y == NULL)
+            return x == y;
+        if (n != m || memcmp(x, y, n) != 0)
+            return false;
+    }
+}
+
+uint8_t *layout_at(const struct layout *l, unsigned w, uint8_t *arena, enum region_id r)
+{
+    if (l->region[r].bytes == 0)
+        return NULL;
+    return arena + ADOPTION_STATE_BYTES + w * l->worker_bytes + l->region[r].offset;
+}
+
+void layout_left(const struct layout *l, unsigned w, uint8_t *arena, struct tcp_left *out)
+{
+    const struct layout_region *r = l->region;
+    *out = (struct tcp_left){
+        .blocks = (struct block *)layout_at(l, w, arena, REGION_BLOCKS),
+        .syns = (struct syn_record *)layout_at(l, w, arena, REGION_SYN_RECORDS),
+        .time_wait = (struct time_wait *)layout_at(l, w, arena, REGION_TIME_WAIT),
+        .time_wait6 = (struct time_wait6 *)layout_at(l, w, arena, REGION_TIME_WAIT6),
+        .exts = (struct ext *)layout_at(l, w, arena, REGION_EXTENSIONS),
+        .flights = layout_at(l, w, arena, REGION_FLIGHTS),
+        .buffers = layout_at(l, w, arena, REGION_BUFFERS),
+        .n_blocks = r[REGION_BLOCKS].count,
+        .n_syns = r[REGION_SYN_RECORDS].count,
+        .n_time_wait = r[REGION_TIME_WAIT].bytes == 0 ? 0 : r[REGION_TIME_WAIT].count,
+        .n_time_wait6 = r[REGION_TIME_WAIT6].bytes == 0 ? 0 : r[REGION_TIME_WAIT6].count,
+        .n_exts = r[REGION_EXTENSIONS].count,
+        .n_flights = r[REGION_FLIGHTS].bytes == 0 ? 0 : r[REGION_FLIGHTS].count,
+        .n_buffers = r[REGION_BUFFERS].count,
+        .n_refs = r[REGION_BUFFERS].count * REFS_PER_BUFFER};
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/adoption_move.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "server/adoption_layout.h"
+#include "server/adoption_state.h"
+#include "server/server_internal.h"
+#include "worker/hand.h"
+
+struct adoption_move {
+    struct arena *arena;  // the earlier one
+    struct adoption *state;
+    struct layout layout;
+    bool same_nets;
+    struct tcp_move_map map;
+    struct tcp_left left[SERVER_WORKERS_MAX];  // by earlier worker, as the next two
+    uint32_t hand[SERVER_WORKERS_MAX][HAND_MAX];
+    uint8_t *fate[SERVER_WORKERS_MAX];
+};
+
+// ---- opening
+
+static uint8_t service_now(const struct server_params *p, const char *name, const char *app)
+{
+    for (unsigned i = 0; i < p->n_services; i++) {
+        const struct server_service_params *sp = &p->services[i];
+        if (strcmp(sp->name, name) == 0 && strcmp(sp->app->name, app) == 0)
+            return sp->app->adopts && sp->app->moves ? (uint8_t)i : (uint8_t)TCP_MOVE_NONE;
+    }
+    return TCP_MOVE_NONE;
+}
+
+// local_now: the address that has not been found before for another one of the earlier server: free
+// places of a port are alike.
+static uint8_t local_now(const struct server_params *p, const char *port, const char *addr,
+                         bool found[TCP_LOCALS_MAX])
+{
+    char text[IP_TEXT_BYTES];
+    unsigned local = 0;
+    for (unsigned i = 0; i < p->n_ports; i++)
+        for (unsigned k = 0; k < p->ports[i].net.n_locals; k++, local++)
+            if (!found[local] && strcmp(p->ports[i].port.name, port) == 0 &&
+                strcmp(ip_text(&p->ports[i].net.locals[k].addr, text), addr) == 0) {
+                found[local] = true;
+                return (uint8_t)local;
+            }
+    return TCP_MOVE_NONE;
+}
+
+static void make_map(struct adoption_move *m, const struct server_params *p)
+{
+    const struct layout *l = &m->layout;
+    bool found[TCP_LOCALS_MAX] = {false};
+    m->map = (struct tcp_move_map){.n_services = l->n_services, .n_locals = l->n_locals};
+    for (uint32_t i = 0; i < l->n_services; i++)
+        m->map.service[i] = service_now(p, l->service[i].name, l->service[i].app);
+    for (uint32_t i = 0; i < l->n_locals; i++)
+        m->map.local[i] = local_now(p, l->local[i].port, l->local[i].addr, found);
+}
+
+static void look_at_hand(struct adoption_move *m, unsigned w)
+{
+    const struct worker *before =
+        (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+    struct tcp_left *left = &m->left[w];
+    layout_left(&m->layout, w, (uint8_t *)m->state, left);
+    left->hand = m->hand[w];
+    if (shared_u32_load(&before->state) != WORKER_IDLE)
+        left->n_hand = hand_list(before, left->n_blocks, m->hand[w]);
+}
+
+static int read_earlier(struct adoption_move *m, const struct server_params *p, const char *layout,
+                        struct err *why)
+{
+    const char *was = m->state->layout;
+    if (!layout_same_types(was, layout))
+        return err_set(why, "another version of the program");
+    if (layout_read(&m->layout, was, p, why) != 0)
+        return -1;
+    if (m->state->at != m->state)
+        return err_set(why, "its memory cannot be mapped at the same address");
+    if (ADOPTION_STATE_BYTES + m->layout.n_workers * m->layout.worker_bytes >
+        arena_reserved_bytes(m->arena))
+        return err_set(why, "its memory is shorter than its layout says");
+    m->same_nets = layout_same_nets(was, layout);
+    make_map(m, p);
+    for (unsigned w = 0; w < m->layout.n_workers; w++)
+        look_at_hand(m, w);
+    return 0;
+}
+
+static struct adoption_move *read_move(struct server *s, const char *layout, struct err *why)
+{
+    struct adoption_move *m = calloc(1, sizeof(*m));
+    if (m == NULL) {
+        err_set(why, "no memory");
+        return NULL;
+    }
+    m->arena = s->arena;
+    m->state = s->adoption;
+    if (read_earlier(m, &s->params, layout, why) == 0)
+        return m;
+    free(m);
+    return NULL;
+}
+
+int adoption_move_open(struct server *s, const struct arena_params *ap, const char *layout,
+                       struct err *why)
+{
+    struct adoption_move *m = read_move(s, layout, why);
+    if (m == NULL)
+        return -1;
+    struct arena *next = arena_open_next(m->arena, ap, why);
+    if (next == NULL) {
+        free(m);
+        return -1;
+    }
+    s->move = m;
+    s->arena = next;
+    s->adoption = arena_carve(next, "state", ADOPTION_STATE_BYTES, CACHE_LINE);
+    return 0;
+}
+
+const struct adoption *adoption_move_from(const struct adoption_move *m)
+{
+    return m->state;
+}
+
+// ---- the state
+
+// move_times: of the worker that ran last.
+static void move_times(struct adoption *to, const struct adoption_move *m)
+{
+    to->epoch_us = m->state->epoch_us;
+    to->clock_us = m->state->clock_us;
+    to->ran_us = m->state->ran_us;
+    for (unsigned w = 0; w < m->layout.n_workers; w++) {
+        const struct worker *before =
+            (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+        to->clock_us = MAX(to->clock_us, before->tcp.now.us);
+        if (shared_u32_load(&before->state) != WORKER_IDLE)
+            to->ran_us = MAX(to->ran_us, before->tcp.now.us);
+    }
+}
+
+static void move_versions(struct sock_states *to, const struct sock_states *from,
+                          const struct tcp_move_map *map, const struct server_params *p)
+{
+    const uint32_t was_unknown = shared_u32_load(&from->unknown);
+    uint32_t unknown = 0;
+    for (unsigned i = 0; i < p->n_services; i++)
+        to->version[i] = p->services[i].app->state_version;
+    for (uint32_t i = 0; i < map->n_services; i++) {
+        if (map->service[i] == TCP_MOVE_NONE)
+            continue;
+        to->version[map->service[i]] = from->version[i];
+        unknown |= (was_unknown >> i & 1) << map->service[i];
+    }
+    shared_u32_store(&to->unknown, unknown);
+}
+
+// move_owners: each service keeps its number in the file of images; a new one gets a free number.
+static void move_owners(struct adoption *to, const struct adoption_move *m, unsigned n_services)
+{
+    bool has[TCP_SERVICES_MAX] = {false}, taken[UINT8_MAX + 1] = {false};
+    for (uint32_t i = 0; i < m->map.n_services; i++)
+        taken[m->state->image_owner[i]] = true;
+    for (uint32_t i = 0; i < m->map.n_services; i++) {
+        if (m->map.service[i] == TCP_MOVE_NONE)
+            continue;
+        to->image_owner[m->map.service[i]] = m->state->image_owner[i];
+        has[m->map.service[i]] = true;
+    }
+    for (unsigned i = 0, next = 0; i < n_services; i++) {
+        if (has[i])
+            continue;
+        while (taken[next])
+            next++;
+        to->image_owner[i] = (uint8_t)next++;
+    }
+}
+
+void adoption_move_state(struct server *s)
+{
+    const struct adoption_move *m = s->move;
+    move_times(s->adoption, m);
+    s->adoption->starts = m->state->starts;
+    s->adoption->refused = m->state->refused;
+    move_versions(&s->adoption->states, &m->state->states, &m->map, &s->params);
+    move_owners(s->adoption, m, s->params.n_services);
+}
+
+void adoption_move_net(const struct server *s, unsigned id, uint8_t *net_region)
+{
+    const struct adoption_move *m = s->move;
+    const unsigned w = id % m->layout.n_workers;
+    if (m->same_nets)
+        memcpy(net_region, layout_at(&m->layout, w, (uint8_t *)m->state, REGION_NET),
+               m->layout.region[REGION_NET].bytes);
+}
+
+// ---- copying
+
+// job: on a thread of its own.
+struct job {
+    struct server *s;
+    unsigned i;  // an earlier worker, or one of this server
+    int rc;
+    struct tcp_adopted out;
+    pthread_t thread;
+};
+
+static void *look(void *arg)
+{
+    struct job *j = arg;
+    struct adoption_move *m = j->s->move;
+    m->fate[j->i] = malloc(m->left[j->i].n_blocks);
+    j->rc = m->fate[j->i] == NULL ? -1
+                                  : tcp_move_look(&m->left[j->i], &m->map, &j->s->workers[0]->tcp,
+                                                  m->fate[j->i], &j->out);
+    return NULL;
+}
+
+static void *take(void *arg)
+{
+    struct job *j = arg;
+    const struct adoption_move *m = j->s->move;
+    j->rc = tcp_move_take(&j->s->workers[j->i]->tcp, m->left, (uint8_t *const *)m->fate,
+                          m->layout.n_workers, &m->map, &j->out);
+    return NULL;
+}
+
+static bool start(struct job *j, void *(*run)(void *))
+{
+    const struct server *s = j->s;
+    cpu_set_t cpu;
+    if (pthread_create(&j->thread, NULL, run, j) != 0)
+        return false;
+    CPU_ZERO(&cpu);
+    CPU_SET(s->workers[j->i % s->params.n_workers]->cpu, &cpu);
+    pthread_setaffinity_np(j->thread, sizeof(cpu), &cpu);
+    return true;
+}
+
+static void add(struct tcp_adopted *to, const struct tcp_adopted *from)
+{
+    to->half_open_refused += from->half_open_refused;
+    to->time_wait_refused += from->time_wait_refused;
+    for (unsigned r = 0; r < TCP_REFUSAL_COUNT; r++)
+        to->refused[r] += from->refused[r];
+}
+
+// all: n jobs at the same time, on the workers' CPUs. The threads get no signals, which are for the
+// control thread.
+static int all(struct server *s, unsigned n, void *(*run)(void *), struct tcp_adopted *sum)
+{
+    static struct job jobs[SERVER_WORKERS_MAX];
+    sigset_t full, before;
+    unsigned started = 0;
+    int rc = 0;
+    sigfillset(&full);
+    pthread_sigmask(SIG_SETMASK, &full, &before);
+    for (; started < n; started++) {
+        jobs[started] = (struct job){.s = s, .i = started};
+        if (!start(&jobs[started], run))
+            break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(jobs[i].thread, NULL);
+        rc |= jobs[i].rc;
+        add(sum, &jobs[i].out);
+    }
+    return started == n ? rc : -1;
+}
+
+int adoption_move_take(struct server *s, struct tcp_adopted *refused, struct err *err)
+{
+    *refused = (struct tcp_adopted){.connections = 0};
+    if (all(s, s->move->layout.n_workers, look, refused) == 0 &&
+        all(s, s->params.n_workers, take, refused) == 0)
+        return 0;
+    return err_set(err, "no memory or thread to adopt connections");
+}
+
+// ---- the end
+
+static void free_move(struct adoption_move *m)
+{
+    for (unsigned w = 0; w < SERVER_WORKERS_MAX; w++)
+        free(m->fate[w]);
+    free(m);
+}
+
+// If that fails, what is left there is of no use any more: the connections go on here.
+void adoption_move_end(struct server *s)
+{
+    struct err err;
+    if (arena_succeed(s->arena, &err) == 0)
+        return;
+    log_line(LOG_WARN, "the connections do not outlive this process: %s", err.text);
+    arena_drop(s->move->arena);
+}
+
+void adoption_move_close(struct adoption_move *m)
+{
+    if (m == NULL)
+        return;
+    arena_close(m->arena);
+    free_move(m);
+}
