@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "mem/hugedir.h"
+#include "mem/ledger.h"
 #include "server/adoption.h"
+#include "server/adoption_move.h"
 #include "server/adoption_state.h"
 #include "server/server_check.h"
 #include "server/server_memory.h"
@@ -23,25 +25,37 @@ static void owner_text(long pid, char out[OWNER_BYTES])
         snprintf(out, OWNER_BYTES, "of the server before");
 }
 
-// refusal: why they are not adopted; NULL: they are.
-static const char *refusal(const struct server_params *p, const struct adoption *a,
-                           const struct hugedir_kept *kept, char line[128])
+// verdict: of a forecast.
+struct verdict {
+    char line[128];  // of the layout that differs
+    struct err reason;
+    const char *why;  // they are not adopted; NULL: they are
+    bool moves;       // to memory of another layout
+};
+
+// judge: a move changes a->states to what the start finds.
+static void judge(struct verdict *v, const struct server_params *p, struct adoption *a,
+                  const struct hugedir_kept *kept)
 {
     struct text layout;
     text_init(&layout, 1 << 16);
     adoption_layout(p, &layout);
-    const char *why = adoption_differs(a, text_str(&layout), line);
+    *v = (struct verdict){.moves = false};
+    v->why = adoption_differs(a, text_str(&layout), v->line);
+    if (v->why == v->line) {
+        v->moves = adoption_move_forecast(a, p, text_str(&layout), &a->states, &v->reason) == 0;
+        v->why = v->moves ? NULL : v->line;
+    } else if (v->why == NULL && kept->bytes != ALIGN_UP(server_arena_bytes(p), kept->page_bytes)) {
+        v->why = "its memory is shorter or longer than its layout says";
+    }
     text_free(&layout);
-    if (why == NULL && kept->bytes != ALIGN_UP(server_arena_bytes(p), kept->page_bytes))
-        why = "its memory is shorter or longer than its layout says";
-    return why;
 }
 
-static void service_line(const struct sock_states *states, struct sock_change change,
+static void service_line(const struct sock_states *states, struct sock_change change, bool moves,
                          const struct c10m_service *s, unsigned i, struct text *out)
 {
     text_printf(out, "  ");
-    if (!s->app->adopts)
+    if (!s->app->adopts || (moves && !s->app->moves))
         text_printf(out, "service %s: application %s cannot go on: its connections are reset",
                     s->name, s->app->name);
     else if ((change.other >> i & 1) != 0)
@@ -52,7 +66,8 @@ static void service_line(const struct sock_states *states, struct sock_change ch
 }
 
 // service_lines: `a` is a copy.
-static void service_lines(const struct server_params *p, struct adoption *a, struct text *out)
+static void service_lines(const struct server_params *p, struct adoption *a, bool moves,
+                          struct text *out)
 {
     static struct c10m_service services[TCP_SERVICES_MAX];
     for (unsigned i = 0; i < p->n_services; i++) {
@@ -61,7 +76,7 @@ static void service_lines(const struct server_params *p, struct adoption *a, str
     }
     const struct sock_change change = sock_states_begin(&a->states, services, p->n_services);
     for (unsigned i = 0; i < p->n_services; i++)
-        service_line(&a->states, change, &services[i], i, out);
+        service_line(&a->states, change, moves, &services[i], i, out);
 }
 
 static int forecast(const struct server_params *p, int fd, const struct hugedir_kept *kept,
@@ -71,20 +86,27 @@ static int forecast(const struct server_params *p, int fd, const struct hugedir_
         struct adoption a;
         char bytes[ADOPTION_STATE_BYTES];
     } state;
-    char owner[OWNER_BYTES], line[128];
+    char owner[OWNER_BYTES], bytes[LEDGER_GROUPED_BYTES];
+    struct verdict v = {.why = "its memory cannot be read"};
     const long pid = server_owner(p);
     owner_text(pid, owner);
-    const char *why = pread(fd, state.bytes, sizeof(state), 0) != (ssize_t)sizeof(state)
-                          ? "its memory cannot be read"
-                          : refusal(p, &state.a, kept, line);
-    if (why != NULL) {
-        text_printf(
-            out, "adoption: the next start does not adopt the connections %s: %s\n%s", owner, why,
-            pid == 0 ? "" : "  `c10m write ctl/drain 'start SECONDS'` lets them end first\n");
+    if (pread(fd, state.bytes, sizeof(state), 0) == (ssize_t)sizeof(state))
+        judge(&v, p, &state.a, kept);
+    if (v.why != NULL) {
+        text_printf(out, "adoption: the next start does not adopt the connections %s: %s%s%s\n%s",
+                    owner, v.why, v.reason.text[0] != '\0' ? ": " : "", v.reason.text,
+                    pid == 0 ? ""
+                             : "  `c10m write ctl/drain 'start SECONDS'` lets them end first\n");
         return -1;
     }
     text_printf(out, "adoption: the next start adopts the connections %s\n", owner);
-    service_lines(p, &state.a, out);
+    if (v.moves)
+        text_printf(out,
+                    "  it copies them, because of %s: until it serves it needs %s bytes of "
+                    "hugepages beside those of now\n",
+                    v.line,
+                    ledger_grouped(bytes, ALIGN_UP(server_arena_bytes(p), kept->page_bytes)));
+    service_lines(p, &state.a, v.moves, out);
     return 0;
 }
 

@@ -53,15 +53,15 @@ static uint8_t local_now(const struct server_params *p, const char *port, const 
     return TCP_MOVE_NONE;
 }
 
-static void make_map(struct adoption_move *m, const struct server_params *p)
+static struct tcp_move_map map_of(const struct layout *l, const struct server_params *p)
 {
-    const struct layout *l = &m->layout;
     bool found[TCP_LOCALS_MAX] = {false};
-    m->map = (struct tcp_move_map){.n_services = l->n_services, .n_locals = l->n_locals};
+    struct tcp_move_map map = {.n_services = l->n_services, .n_locals = l->n_locals};
     for (uint32_t i = 0; i < l->n_services; i++)
-        m->map.service[i] = service_now(p, l->service[i].name, l->service[i].app);
+        map.service[i] = service_now(p, l->service[i].name, l->service[i].app);
     for (uint32_t i = 0; i < l->n_locals; i++)
-        m->map.local[i] = local_now(p, l->local[i].port, l->local[i].addr, found);
+        map.local[i] = local_now(p, l->local[i].port, l->local[i].addr, found);
+    return map;
 }
 
 static void look_at_hand(struct adoption_move *m, unsigned w)
@@ -75,13 +75,33 @@ static void look_at_hand(struct adoption_move *m, unsigned w)
         left->n_hand = hand_list(before, left->n_blocks, m->hand[w]);
 }
 
+// same_apps: a service that has another application now is a mistake rather than a wish to end its
+// connections.
+static bool same_apps(const struct layout *l, const struct server_params *p)
+{
+    for (uint32_t i = 0; i < l->n_services; i++)
+        for (unsigned k = 0; k < p->n_services; k++)
+            if (strcmp(l->service[i].name, p->services[k].name) == 0 &&
+                strcmp(l->service[i].app, p->services[k].app->name) != 0)
+                return false;
+    return true;
+}
+
+static int read_layout(struct layout *l, const char *was, const char *layout,
+                       const struct server_params *p, struct err *why)
+{
+    if (!layout_same_types(was, layout))
+        return err_set(why, "another version of the program");
+    if (layout_read(l, was, p, why) != 0)
+        return -1;
+    return same_apps(l, p) ? 0 : err_set(why, "a service has another application");
+}
+
 static int read_earlier(struct adoption_move *m, const struct server_params *p, const char *layout,
                         struct err *why)
 {
     const char *was = m->state->layout;
-    if (!layout_same_types(was, layout))
-        return err_set(why, "another version of the program");
-    if (layout_read(&m->layout, was, p, why) != 0)
+    if (read_layout(&m->layout, was, layout, p, why) != 0)
         return -1;
     if (m->state->at != m->state)
         return err_set(why, "its memory cannot be mapped at the same address");
@@ -89,7 +109,7 @@ static int read_earlier(struct adoption_move *m, const struct server_params *p, 
         arena_reserved_bytes(m->arena))
         return err_set(why, "its memory is shorter than its layout says");
     m->same_nets = layout_same_nets(was, layout);
-    make_map(m, p);
+    m->map = map_of(&m->layout, p);
     for (unsigned w = 0; w < m->layout.n_workers; w++)
         look_at_hand(m, w);
     return 0;
@@ -163,6 +183,17 @@ static void move_versions(struct sock_states *to, const struct sock_states *from
         unknown |= (was_unknown >> i & 1) << map->service[i];
     }
     shared_u32_store(&to->unknown, unknown);
+}
+
+int adoption_move_forecast(const struct adoption *was, const struct server_params *p,
+                           const char *layout, struct sock_states *states, struct err *why)
+{
+    static struct layout l;
+    if (read_layout(&l, was->layout, layout, p, why) != 0)
+        return -1;
+    const struct tcp_move_map map = map_of(&l, p);
+    move_versions(states, &was->states, &map, p);
+    return 0;
 }
 
 // move_owners: each service keeps its number in the file of images; a new one gets a free number.

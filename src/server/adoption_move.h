@@ -9,6 +9,7 @@
 #pragma once
 #include "server/server.h"
 #include "server/server_memory.h"
+#include "sock/sock_adopt.h"
 #include "tcp/tcp_move.h"
 
 struct adoption;
@@ -20,6 +21,12 @@ struct arena_params;
 // is set. -1: *why, and nothing has changed.
 int adoption_move_open(struct server *s, const struct arena_params *ap, const char *layout,
                        struct err *why);
+
+// adoption_move_forecast: whether a start with p, whose layout is `layout`, could copy the
+// connections of the server that left `was`; the versions of their state as that start finds them
+// are in *states. -1: *why.
+int adoption_move_forecast(const struct adoption *was, const struct server_params *p,
+                           const char *layout, struct sock_states *states, struct err *why);
 
 // adoption_move_from: the state of the earlier server. adoption_move_state: s->adoption has begun
 // anew: takes over what goes on.
