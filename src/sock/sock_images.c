@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "mem/cgroup_memory.h"
 #include "mem/image_store.h"
 #include "mem/page_supply.h"
 #include "sock/sock.h"
@@ -112,15 +113,18 @@ void c10m_images_free(struct c10m_images *set)
     free(set);
 }
 
-// leaves_enough: whether Linux keeps its part if `bytes` are taken. A start has counted its memory
-// before (server/server_check.h), and takes it all the same; after it the kernel would end the
-// process instead.
+// leaves_enough: whether Linux keeps its part if `bytes` are taken, of the machine's memory and of
+// what the process may have of it. A start has counted its memory before (server/server_check.h),
+// and takes it all the same; after it the kernel would end the process instead.
 static bool leaves_enough(uint64_t bytes)
 {
     struct memory_4k m;
     memory_4k_read(&m, "/proc");
+    if (m.total_bytes == 0)
+        return true;
+    cgroup_memory_bound(&m, "/proc", "/sys/fs/cgroup");
     const uint64_t left = MAX((uint64_t)LEFT_BYTES_MIN, m.total_bytes / LEFT_PART);
-    return m.total_bytes == 0 || m.available_bytes >= bytes + left;
+    return m.available_bytes >= bytes + left;
 }
 
 // map_span: NULL: there is no store, or no room in it.
