@@ -73,9 +73,23 @@ static void clear(const struct image_store *s, unsigned span, uint64_t used)
 static bool is_whole(const struct head *h)
 {
     bool whole = memcmp(h->magic, MAGIC, sizeof(h->magic)) == 0 && h->version == STORE_VERSION;
-    for (unsigned i = 0; i < IMAGE_SPANS; i++)
-        whole &= h->spans[i].used <= IMAGE_SPAN_BYTES && h->spans[i].used % PAGE_4K == 0;
+    for (unsigned i = 0; i < IMAGE_SPANS; i++) {
+        const struct span *sp = &h->spans[i];
+        whole &= sp->used <= IMAGE_SPAN_BYTES && sp->used % PAGE_4K == 0 &&
+                 sp->state <= CONFIRMED && (sp->state != FREE || sp->used == 0);
+    }
     return whole;
+}
+
+// has_memory: whether the file has what its spans use. In a hole there are other bytes than those
+// that connections have begun to send, and memory that is taken when they are read.
+static bool has_memory(const struct head *h, int fd)
+{
+    struct stat st;
+    uint64_t used = 0;
+    for (unsigned i = 0; i < IMAGE_SPANS; i++)
+        used += h->spans[i].used;
+    return fstat(fd, &st) == 0 && used <= (uint64_t)st.st_blocks * 512;
 }
 
 // begin_anew: whatever is in the file is gone.
@@ -121,7 +135,7 @@ static int enter(struct image_store *s, int fd, bool kept, struct err *e)
                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
     if (s->head == MAP_FAILED)
         return err_set(e, "images: cannot map their file: %s", strerror(errno));
-    if (!kept || !has_size(fd) || !is_whole(s->head))
+    if (!kept || !has_size(fd) || !is_whole(s->head) || !has_memory(s->head, fd))
         return begin_anew(s, fd, e);
     look(s);
     return 0;

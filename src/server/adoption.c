@@ -288,7 +288,7 @@ uint64_t adoption_clock_us(const struct server *s)
 {
     if (!s->adopting)
         return 0;
-    return MAX(boot_us() - s->adoption->epoch_us, s->adoption->clock_us + 1);
+    return adoption_clock_at(s->adoption, boot_us());
 }
 
 // adoptable: services whose applications say so, one bit each.

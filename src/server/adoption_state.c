@@ -85,6 +85,11 @@ const char *adoption_differs(const struct adoption *a, const char *layout, char 
     return differs(a->layout, layout, line);
 }
 
+uint64_t adoption_clock_at(const struct adoption *a, uint64_t boot_us)
+{
+    return MAX(boot_us - MIN(boot_us, a->epoch_us), a->clock_us + 1);
+}
+
 void adoption_change(const struct sock_states *states, struct sock_change change,
                      const struct c10m_service *s, unsigned i, struct text *out)
 {

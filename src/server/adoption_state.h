@@ -39,6 +39,10 @@ void adoption_layout(const struct server_params *p, struct text *out);
 // `line`; NULL: it can.
 const char *adoption_differs(const struct adoption *a, const char *layout, char line[128]);
 
+// adoption_clock_at: what the workers' clock shows at boot_us of CLOCK_BOOTTIME: not less than
+// before. That clock may show less than it did: a container has its own (time_namespaces(7)).
+uint64_t adoption_clock_at(const struct adoption *a, uint64_t boot_us);
+
 // adoption_change: appends what becomes of the connections of service i, `s`, whose state is of
 // another version than its application.
 void adoption_change(const struct sock_states *states, struct sock_change change,

@@ -84,6 +84,12 @@ static void give_back(const struct claims *c)
 
 // ---- buffers
 
+// is_page: out-of-order data is written into the room of its buffers.
+static bool is_page(const struct tcp_judge *j, uint32_t ix)
+{
+    return !buf_is_ref(&j->t->bufs, ix);
+}
+
 // is_room: whether the valid bytes of a buffer lie where its index says: in its room, or in an
 // image.
 static bool is_room(const struct tcp_judge *j, uint32_t ix)
@@ -117,7 +123,7 @@ static bool claim_chain(struct claims *c, uint32_t head,
         if (!claim(c->j->bufs, ix, p->count))
             return false;
         out->n = ++c->n[at];
-        if (holds != NULL && !holds(c->j, ix))
+        if (!holds(c->j, ix))
             return false;
         const struct buf *before = out->last != BUF_NONE ? &p->bufs[out->last] : NULL;
         out->in_order &= before == NULL || before->seq + before->len == p->bufs[ix].seq;
@@ -143,17 +149,41 @@ static bool is_told(const struct block *b)
            (b->flags & (BF_IN_APP | BF_FIN_QUEUED | BF_ABORT)) != 0;
 }
 
+// has_key: only of a connection that is over others may have the addresses and ports.
 static bool has_key(const struct tcp_judge *j, const struct block *b)
 {
     return b->key.local_ix < j->p->n_locals &&
-           (b->key.zero == 0 || b->key.zero == BLOCK_HAS_NO_ENTRY);
+           (b->key.zero == 0 || (b->key.zero == BLOCK_HAS_NO_ENTRY && b->state == TCP_CLOSED));
+}
+
+// has_fin: whether our FIN is queued, and acknowledged, where the state says so. Else the next
+// segment would ask for a step that the state does not have (tcp/tcp_state.c).
+static bool has_fin(const struct block *b)
+{
+    enum {
+        EITHER = 1 << TCP_SYN_RECEIVED | 1 << TCP_CLOSED,
+        QUEUED = 1 << TCP_FIN_WAIT_1 | 1 << TCP_CLOSING | 1 << TCP_LAST_ACK,
+        ACKED = 1 << TCP_FIN_WAIT_2 | 1 << TCP_TIME_WAIT
+    };
+    const uint32_t is = 1u << b->state;
+    const bool fin = (b->flags & BF_FIN_QUEUED) != 0, acked = b->snd_una == b->snd_end + 1;
+    if (is & EITHER)
+        return true;
+    return fin == ((is & (QUEUED | ACKED)) != 0) && (fin && acked) == ((is & ACKED) != 0);
+}
+
+// has_sent: what is acknowledged, sent again, sent and queued, in this order, within half of the
+// numbers.
+static bool has_sent(const struct block *b)
+{
+    const uint32_t una = b->snd_una, nxt = b->snd_nxt - una, max = b->snd_max - una,
+                   end = b->snd_end + ((b->flags & BF_FIN_QUEUED) != 0) - una;
+    return nxt <= max && max <= end && end <= INT32_MAX && (!(b->flags & BF_PROBE) || nxt == 0);
 }
 
 static bool has_numbers(const struct tcp *t, const struct block *b)
 {
-    const bool fin = (b->flags & BF_FIN_QUEUED) != 0;
-    return seq_leq(b->snd_una, b->snd_nxt) && seq_leq(b->snd_nxt, b->snd_max) &&
-           seq_leq(b->snd_max, b->snd_end + fin) && b->snd_wscale <= WSCALE_MAX &&
+    return has_sent(b) && has_fin(b) && b->snd_wscale <= WSCALE_MAX &&
            b->rcv_wscale <= WSCALE_MAX && b->mss != 0 && b->mss <= tcp_local_mss(t, &b->key) &&
            (b->state == TCP_SYN_SENT || b->rcv_adv - b->rcv_nxt <= TCP_WINDOW_MAX) &&
            ((b->flags & BF_EXT) != 0) == (b->ext != EXT_NONE);
@@ -168,7 +198,7 @@ static bool claim_sent(struct claims *c, const struct block *b)
         return false;
     const bool syn = b->state == TCP_SYN_SENT || b->state == TCP_SYN_RECEIVED;
     if (q.n == 0)
-        return b->snd_end - b->snd_una <= 1 || seq_lt(b->snd_end, b->snd_una);
+        return (int32_t)(b->snd_end - b->snd_una) <= syn;
     const struct buf *first = &c->j->t->bufs.bufs[b->snd_head];
     const uint32_t from = b->snd_una + syn;
     return q.in_order && first->seq + (uint32_t)q.bytes == b->snd_end &&
@@ -267,7 +297,7 @@ static bool claim_out_of_order(struct claims *c, const struct block *b)
     if (!claim(c->j->bufs, e->ooo_table, t->bufs.data_count))
         return false;
     c->table = e->ooo_table;
-    return claim_chain(c, e->ooo_head, NULL, &q) && q.n + 1 == e->ooo_bufs && has_runs(t, b, e);
+    return claim_chain(c, e->ooo_head, is_page, &q) && q.n + 1 == e->ooo_bufs && has_runs(t, b, e);
 }
 
 // has_log_head: the fields of the log itself.

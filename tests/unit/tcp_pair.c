@@ -279,7 +279,7 @@ static void in_hand(struct end *e, bool burst)
 static void check_blocks(struct end *e)
 {
     char what[TCP_CHECK_BYTES];
-    for (uint32_t ix = 0; ix < e->sizes.blocks; ix++)
+    for (uint32_t ix = 0; ix < e->sizes.blocks && !e->planted; ix++)
         if (!tcp_check_block(&e->tcp, ix, &e->shadows[ix], what))
             check_failed(__FILE__, __LINE__, what);
 }
@@ -287,7 +287,7 @@ static void check_blocks(struct end *e)
 void end_check_pools(const struct end *e)
 {
     char what[TCP_CHECK_BYTES];
-    if (!tcp_check_pools(&e->tcp, e->sizes.blocks, what))
+    if (!e->planted && !tcp_check_pools(&e->tcp, e->sizes.blocks, what))
         check_failed(__FILE__, __LINE__, what);
 }
 

@@ -53,6 +53,7 @@ struct end {
     struct tcp_check_shadow *shadows;
     uint32_t v4;
     uint32_t out_room;  // of each turn
+    bool planted;       // numbers of blocks are not those of a run: they are not checked
     // calls: what else happens in a turn, after what was received and before the timers; NULL:
     // nothing.
     void (*calls)(void *arg);

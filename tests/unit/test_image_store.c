@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Images that outlive a process: what the next one finds, whatever moment the one before ended at.
 // A memory file stands in for the one on tmpfs.
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -236,6 +237,47 @@ static void a_file_that_is_not_whole_begins_anew(void **state)
     assert_false(image_store_has_left(store));
 }
 
+// Reading it would take memory that the machine may not have, and send zeros.
+static void a_file_with_a_hole_begins_anew(void **state)
+{
+    unsigned span;
+    (void)state;
+    fill(OWNER, 9, &span);
+    image_store_confirm(store);
+    image_store_close(store);
+    store = NULL;
+    assert_int_equal(fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 2 << 20, BYTES),
+                     0);
+    reopen(true);
+    assert_false(image_store_has_left(store));
+    assert_int_equal(image_store_spans_now(store), 0);
+}
+
+// plant: the first span of the head, as fill() has left it, gets this state.
+static void plant(uint8_t span_state)
+{
+    unsigned span;
+    uint8_t *at = fill(OWNER, 9, &span), *head = at - (2 << 20);
+    unsigned n = 0;
+    image_store_confirm(store);
+    for (; n < 64 && memcmp(head + n, &(uint64_t){BYTES}, 8) != 0; n += 8)
+        ;
+    head[n + 8] = span_state;
+}
+
+static void a_span_of_a_state_that_does_not_exist_or_free_with_bytes_begins_anew(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        plant(i == 0 ? 3 : 0);
+        reopen(true);
+        assert_int_equal(image_store_spans_now(store), 0);
+        assert_int_equal(image_store_take(store, OWNER), 0);
+        assert_int_equal(image_store_used(store, 0), 0);
+        image_store_give(store, 0);
+    }
+}
+
 static void a_second_one_in_the_same_process_is_refused(void **state)
 {
     struct err err;
@@ -258,6 +300,8 @@ int main(void)
         HERE(what_a_start_that_fails_has_filled_is_no_image),
         HERE(a_span_of_a_reload_is_left),
         HERE(a_file_that_is_not_whole_begins_anew),
+        HERE(a_file_with_a_hole_begins_anew),
+        HERE(a_span_of_a_state_that_does_not_exist_or_free_with_bytes_begins_anew),
         HERE(a_second_one_in_the_same_process_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,18 @@ static struct parts parts_of(struct raw *r)
                           flight_at(&t->flights, b->flight)};
 }
 
+// make_page_ref: the only page of data out of order lies in a reference, which has no room.
+static void make_page_ref(const struct parts *p)
+{
+    struct buf *bufs = p->t->bufs.bufs;
+    const uint32_t from = p->e->ooo_head, to = p->t->bufs.data_count;
+    bufs[to] = bufs[from];
+    p->e->ooo_head = to;
+    for (unsigned i = 0; i < p->e->ooo_runs; i++)
+        if (ooo_runs(&p->t->bufs, p->e)[i].last == from)
+            ooo_runs(&p->t->bufs, p->e)[i].last = to;
+}
+
 // X(REFUSAL, what is written)
 #define DAMAGES(X)                                                                                 \
     X(STATE, p.b->state = TCP_STATE_COUNT)                                                         \
@@ -89,6 +101,12 @@ static struct parts parts_of(struct raw *r)
     X(STATE, p.b->service = 1)                                                                     \
     X(KEY, p.b->key.local_ix = 1)                                                                  \
     X(KEY, p.b->key.zero = 2)                                                                      \
+    X(KEY, p.b->key.zero = BLOCK_HAS_NO_ENTRY)                                                     \
+    X(NUMBERS, p.b->flags |= BF_FIN_QUEUED)                                                        \
+    X(NUMBERS, p.b->state = TCP_FIN_WAIT_1)                                                        \
+    X(NUMBERS, (p.b->state = TCP_FIN_WAIT_2, p.b->flags |= BF_FIN_QUEUED))                         \
+    X(NUMBERS, p.b->flags |= BF_PROBE)                                                             \
+    X(NUMBERS, p.b->snd_end += 1u << 31)                                                           \
     X(NUMBERS, p.b->snd_una = p.b->snd_nxt + 1)                                                    \
     X(NUMBERS, p.b->snd_nxt = p.b->snd_max + 1)                                                    \
     X(NUMBERS, p.b->snd_max = p.b->snd_end + 1)                                                    \
@@ -123,6 +141,7 @@ static struct parts parts_of(struct raw *r)
     X(OUT_OF_ORDER, p.e->ooo_runs = 3)                                                             \
     X(OUT_OF_ORDER, p.e->ooo_bufs++)                                                               \
     X(OUT_OF_ORDER, p.e->ooo_head = p.b->snd_tail)                                                 \
+    X(OUT_OF_ORDER, make_page_ref(&p))                                                             \
     X(OUT_OF_ORDER, p.e->ooo_head = BUF_NONE)                                                      \
     X(OUT_OF_ORDER, ooo_runs(&p.t->bufs, p.e)[1].start = p.b->rcv_nxt)                             \
     X(OUT_OF_ORDER, ooo_runs(&p.t->bufs, p.e)[1].end = p.b->rcv_adv + 1)                           \
@@ -478,6 +497,8 @@ static void whatever_was_written_nothing_is_held_twice_or_lost(void **state)
             scribble(&rng, &p->e[A]);
             adopt(&p->e[A]);
             assert_whole(&p->e[A]);
+            p->e[A].planted = true;
+            pair_run_for(p, 100);
         }
         pair_free(p, false);
     }
