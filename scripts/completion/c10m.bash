@@ -115,7 +115,7 @@ _c10m() {
         --root) COMPREPLY=($(compgen -d -- "$cur")); return 0 ;;
         --order) COMPREPLY=($(compgen -W "random turn" -- "$cur")); return 0 ;;
         --protocol) COMPREPLY=($(compgen -W "echo http" -- "$cur")); return 0 ;;
-        --direction) COMPREPLY=($(compgen -W "down up" -- "$cur")); return 0 ;;
+        --direction) COMPREPLY=($(compgen -W "down up both" -- "$cur")); return 0 ;;
         --closed-by) COMPREPLY=($(compgen -W "client server" -- "$cur")); return 0 ;;
         --hugepage) COMPREPLY=($(compgen -W "auto 1G 2M none" -- "$cur")); return 0 ;;
         --family) COMPREPLY=($(compgen -W "4 6" -- "$cur")); return 0 ;;

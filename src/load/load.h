@@ -100,7 +100,7 @@ static_assert(sizeof(struct load_conn) == 32, "320 MB for ten million; two in a 
 enum load_order { LOAD_RANDOM, LOAD_IN_TURN };
 
 // Direction of the bulk transfer that replaces requests and answers (load_stream.h).
-enum load_direction { LOAD_NO_STREAM, LOAD_DOWN, LOAD_UP };
+enum load_direction { LOAD_NO_STREAM, LOAD_DOWN, LOAD_UP, LOAD_BOTH };
 
 // The side that closes a full connection first.
 enum load_closer { LOAD_BY_CLIENT, LOAD_BY_SERVER };
@@ -130,6 +130,7 @@ struct load_params {
     enum load_order order;
     uint64_t seed;
     enum load_direction stream;
+    bool reopen;             // with `stream`: a failed connection is opened again
     bool udp;                // datagrams instead of connections (load_udp.h)
     uint32_t stream_window;  // receive window of a connection in bytes, with `stream`
     bool timestamps;
@@ -148,8 +149,8 @@ struct load_counters {
     uint64_t damaged;        // frames with a wrong checksum or length
     uint64_t strangers;      // packets for no connection of the client
     uint64_t rx_packets, tx_packets;
-    // Bulk transfer: bytes received in order, or acknowledged by the server; segments with data,
-    // received or sent; received segments after a hole; pure ACKs sent.
+    // Bulk transfer: bytes received in order, or (up) acknowledged by the server; segments with
+    // data, received or (up) sent; received segments after a hole; pure ACKs sent.
     uint64_t stream_bytes, stream_segs, stream_early, stream_acks;
     uint64_t datagrams_lost, late_answers;  // given up; of those, answered later
     uint64_t probes;                        // keepalive probes of the server, which were answered

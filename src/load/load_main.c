@@ -51,6 +51,7 @@ void load_run_params(const struct load_options *o, struct load_params *p)
         p->rate = o->rate;
     if (o->kind == LOAD_STREAM) {
         p->stream = o->direction;
+        p->reopen = o->reopen;
         p->stream_window = load_stream_window(o);
     }
 }

@@ -12,7 +12,7 @@
 #include "drivers/fault.h"
 #include "load/load_http.h"
 
-enum { DISCARD_PORT = 9, HTTP_PORT = 80 };
+enum { ECHO_PORT = 7, DISCARD_PORT = 9, HTTP_PORT = 80 };
 
 enum {
     ON_HOLD = 1 << LOAD_HOLD,
@@ -37,7 +37,7 @@ static const struct {
     [LOAD_REQUEST] = {"request",
                       "send a request as soon as the previous answer has arrived, for S seconds",
                       1000, 1024, 7},
-    [LOAD_STREAM] = {"stream", "transfer bulk data in one direction for S seconds", 8, 1024, 19},
+    [LOAD_STREAM] = {"stream", "transfer bulk data for S seconds", 8, 1024, 19},
     [LOAD_RATE] = {"rate", "open connections, send one request on each and close, for S seconds", 0,
                    256, 7},
     [LOAD_SYN] = {"syn", "as rate, during a flood of SYNs from spoofed addresses", 0, 256, 7},
@@ -292,8 +292,20 @@ static bool parse_keepalive(const char *text, struct load_options *o)
 
 static bool parse_direction(const char *text, struct load_options *o)
 {
-    o->direction = strcmp(text, "up") == 0 ? LOAD_UP : LOAD_DOWN;
-    return o->direction == LOAD_UP || strcmp(text, "down") == 0;
+    static const char *const names[] = {
+        [LOAD_DOWN] = "down", [LOAD_UP] = "up", [LOAD_BOTH] = "both"};
+    for (unsigned i = LOAD_DOWN; i < ARRAY_LEN(names); i++)
+        if (strcmp(text, names[i]) == 0) {
+            o->direction = (enum load_direction)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_reopen(const char *text, struct load_options *o)
+{
+    (void)text;
+    return o->reopen = true;
 }
 
 static bool parse_receive_window(const char *text, struct load_options *o)
@@ -392,7 +404,13 @@ static const struct row {
     {"path", "/PATH", ON_ASKING | ON_FULL, ANYWHERE, "path that http requests (default /)",
      "a slash and at most 399 printable characters", parse_path},
     {"direction", "WAY", ON_STREAM, ANYWHERE,
-     "`down`: the server sends (default); `up`: the client sends", "down or up", parse_direction},
+     "`down`: the server sends (default); `up`: the client sends; `both`: the server returns what "
+     "the client sends",
+     "down, up or both", parse_direction},
+    {"reopen", NULL, ON_STREAM, ANYWHERE,
+     "open a connection that was reset, or given up, again; it counts as failed and once more as "
+     "opened",
+     NULL, parse_reopen},
     {"receive-window", "BYTES", ON_STREAM, ANYWHERE,
      "receive window of each connection on each side (default 16k to 512k, 1 MiB for all together)",
      "2920 to 8M", parse_receive_window},
@@ -450,7 +468,7 @@ static const struct row {
      "override one key of the configuration; may be repeated; also -s", "at most 64 of them",
      parse_set},
     {"server", "A[:PORT]", ON_ALL, ELSEWHERE,
-     "address and port of the server (default port 7; http: 80; stream: 19, up: 9)",
+     "address and port of the server (default port 7; http: 80; stream: 19, up: 9, both: 7)",
      "an address with a port from 1 to 65535, as in 10.0.0.1:7 or [fd99::1]:7", parse_server},
     {"clients", "ADDRESS", ON_ALL, ELSEWHERE,
      "first address of the clients; each has 60000 connections (default: the port's own address)",
@@ -615,9 +633,10 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
     if (check_http(given, o, err) != 0)
         return -1;
     if (o->server_port == 0)
-        o->server_port = o->http                   ? HTTP_PORT
-                         : o->direction == LOAD_UP ? DISCARD_PORT
-                                                   : kinds[o->kind].port;
+        o->server_port = o->http                     ? HTTP_PORT
+                         : o->direction == LOAD_UP   ? DISCARD_PORT
+                         : o->direction == LOAD_BOTH ? ECHO_PORT
+                                                     : kinds[o->kind].port;
     if (check_place(given, o, err) != 0)
         return -1;
     return load_has_full(o) ? complete_full(o, err) : 0;

@@ -41,6 +41,7 @@ struct load_options {
     enum load_order order;
     uint64_t seed;
     enum load_direction direction;  // in `stream`
+    bool reopen;                    // in `stream`
     // bytes for each connection; 0: chosen by the number of connections
     uint32_t receive_window;
     unsigned client_cpu, server_cpu;

@@ -35,7 +35,8 @@ uint32_t load_stream_window(const struct load_options *o)
 const struct c10m_app *load_service_app(const struct load_options *o,
                                         const struct c10m_app *const *apps)
 {
-    const char *name = o->http ? "http" : o->kind == LOAD_STREAM ? "chargen" : "echo";
+    const bool chargen = o->kind == LOAD_STREAM && o->direction == LOAD_DOWN;
+    const char *name = o->http ? "http" : chargen ? "chargen" : "echo";
     if (o->direction == LOAD_UP)
         return &load_sink;
     while (strcmp((*apps)->name, name) != 0)

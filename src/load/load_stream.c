@@ -32,6 +32,7 @@ void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s)
 {
     struct load_stream *b = &l->streams->each[i];
     const uint32_t mss = s->opts & SEG_OPT_MSS ? s->mss : 536;  // RFC 9293 3.7.1
+    *b = (struct load_stream){.due = b->due};  // it may have been open before: p.reopen
     b->mss = (uint16_t)(MIN(mss, load_mss(l)) - (l->p.timestamps ? TCP_TS_BYTES : 0));
     b->wnd = s->wnd;  // the window of a SYN is not scaled
     b->wscale = s->opts & SEG_OPT_WSCALE ? s->wscale : 0;
@@ -39,6 +40,9 @@ void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s)
     b->next = b->max = b->recover = l->conns[i].snd_nxt;
     b->cwnd = LOAD_STREAM_CWND_SEGS * b->mss;
     b->ssthresh = LOAD_STREAM_CWND_MAX;
+    // A stream has a timeout of its own. The entry of the SYN may still be among the tries
+    // (load_wait.c), and must not send a request into the stream.
+    l->conns[i].tries = 0;
 }
 
 // Sends one segment of connection i at `seq`, with len bytes of the pattern from `at` on.
@@ -62,7 +66,7 @@ static void send_one(struct load *l, uint32_t i, uint32_t seq, uint32_t at, uint
         .flags = SEG_ACK,
         .opts = l->p.timestamps ? SEG_OPT_TS : 0,
     };
-    if (b->n_held != 0 && b->sack) {
+    if (b->n_held != 0 && b->sack && len == 0) {  // a full segment has no room for the option
         const unsigned most = SEG_SACK_MAX - l->p.timestamps;
         sack[s.n_sack++] = b->held[b->newest];  // RFC 2018 4: the block that changed comes first
         for (unsigned k = 0; k < b->n_held && s.n_sack < most; k++)
@@ -76,9 +80,10 @@ static void send_one(struct load *l, uint32_t i, uint32_t seq, uint32_t at, uint
 
 static void acknowledge(struct load *l, uint32_t i)
 {
-    const struct load_conn *c = &l->conns[i];
-    l->streams->each[i].unacked = 0;
-    send_one(l, i, load_snd_end(c), 0, 0);  // after the client's FIN
+    struct load_stream *b = &l->streams->each[i];
+    const uint32_t end = load_snd_end(&l->conns[i]);  // after the client's FIN
+    b->unacked = 0;
+    send_one(l, i, time_before(end, b->max) ? b->max : end, 0, 0);
     l->c.stream_acks++;
 }
 
@@ -99,12 +104,34 @@ static void compare(struct load *l, const struct load_stream *b, uint32_t ahead,
     l->c.wrong += len > LOAD_PATTERN_MORE || memcmp(data, l->streams->pattern + at, len) != 0;
 }
 
+// Starts the retransmission timeout of connection i again.
+static void set_deadline(struct load *l, struct load_stream *b)
+{
+    const uint32_t ms = l->rto_ms << MIN(b->tries, (uint8_t)LOAD_LEVELS);
+    b->deadline_ms = l->now_ms + MIN(ms, (uint32_t)LOAD_RTO_MAX_MS);
+}
+
+// The connection waits for nothing if all is acknowledged and has come back.
+static void rest(struct load *l, struct load_conn *c, const struct load_stream *b)
+{
+    if (c->state != LOAD_ASKED || b->max != c->snd_nxt || b->owed != 0)
+        return;
+    c->state = LOAD_IDLE;
+    l->in_flight--;
+}
+
 // Advances RCV.NXT by n bytes.
 static void advance(struct load *l, struct load_conn *c, struct load_stream *b, uint32_t n)
 {
     c->rcv_nxt += n;
     b->at = load_pattern_step(b->at, n);
     l->c.stream_bytes += n;
+    if (l->p.stream != LOAD_BOTH)
+        return;
+    b->owed -= n;
+    b->tries = 0;
+    set_deadline(l, b);
+    rest(l, c, b);
 }
 
 // Advances RCV.NXT over the held ranges that are now in order.
@@ -186,16 +213,13 @@ static void send_data(struct load *l, uint32_t i, uint32_t seq)
     struct load_stream *b = &l->streams->each[i];
     const uint32_t una = l->conns[i].snd_nxt;
     l->c.retransmitted += time_before(seq, b->max);
-    l->c.stream_segs++;
-    send_one(l, i, seq, load_pattern_step(b->at, seq - una), b->mss);
-    if (time_before(b->max, seq + b->mss))
-        b->max = seq + b->mss;
-}
-
-static void set_deadline(struct load *l, struct load_stream *b)
-{
-    const uint32_t ms = l->rto_ms << MIN(b->tries, (uint8_t)LOAD_LEVELS);
-    b->deadline_ms = l->now_ms + MIN(ms, (uint32_t)LOAD_RTO_MAX_MS);
+    l->c.stream_segs += l->p.stream == LOAD_UP;
+    send_one(l, i, seq, load_pattern_step(b->una_at, seq - una), b->mss);
+    b->unacked = 0;  // the segment has acknowledged what came
+    if (!time_before(b->max, seq + b->mss))
+        return;
+    b->owed += l->p.stream == LOAD_BOTH ? seq + b->mss - b->max : 0;
+    b->max = seq + b->mss;
 }
 
 // RFC 5681 equation (4): ssthresh is half of the flight size.
@@ -235,12 +259,6 @@ static void grow(struct load *l, uint32_t i, uint32_t n)
     b->cwnd = MIN(b->cwnd, (uint32_t)LOAD_STREAM_CWND_MAX);
 }
 
-static void idle(struct load *l, struct load_conn *c)
-{
-    c->state = LOAD_IDLE;
-    l->in_flight--;
-}
-
 static void ack_input(struct load *l, uint32_t i, const struct seg_in *s)
 {
     struct load_conn *c = &l->conns[i];
@@ -251,7 +269,8 @@ static void ack_input(struct load *l, uint32_t i, const struct seg_in *s)
         l->c.wrong += (int32_t)n >= 0;
         return;
     }
-    const bool same = n == 0 && wnd == b->wnd && wnd >= b->mss && b->max != c->snd_nxt;
+    const bool same = n == 0 && s->data_len == 0 && wnd == b->wnd && wnd >= b->mss &&
+                      b->max != c->snd_nxt;  // RFC 5681 2: a duplicate
     if (b->wnd < b->mss && wnd >= b->mss)
         b->next = c->snd_nxt;  // the window probe was not accepted
     b->wnd = wnd;
@@ -261,26 +280,34 @@ static void ack_input(struct load *l, uint32_t i, const struct seg_in *s)
     if (n == 0)
         return;
     c->snd_nxt = s->ack;
-    b->at = load_pattern_step(b->at, n);
+    b->una_at = load_pattern_step(b->una_at, n);
     if (time_before(b->next, s->ack))
         b->next = s->ack;
     set_deadline(l, b);
-    l->c.stream_bytes += n;
+    l->c.stream_bytes += l->p.stream == LOAD_UP ? n : 0;
     grow(l, i, n);
-    if (b->max == s->ack && c->state == LOAD_ASKED)
-        idle(l, c);
+    rest(l, c, b);
+}
+
+// Whether the data of s may be there: of a server that returns bytes, not more than it was sent.
+static bool may_come(const struct load *l, uint32_t i, const struct seg_in *s)
+{
+    const int32_t ahead = (int32_t)(s->seq + s->data_len - l->conns[i].rcv_nxt);
+    return l->p.stream == LOAD_DOWN || ahead <= (int32_t)l->streams->each[i].owed;
 }
 
 void load_stream_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data)
 {
-    if (l->p.stream == LOAD_DOWN) {
-        if (likely(s->data_len != 0))
-            data_input(l, i, s, data);
-    } else if (s->data_len != 0) {
+    const uint8_t state = l->conns[i].state;
+    if (l->p.stream != LOAD_DOWN && (state == LOAD_IDLE || state == LOAD_ASKED))
+        ack_input(l, i, s);
+    if (s->data_len == 0)
+        return;
+    if (likely(may_come(l, i, s))) {
+        data_input(l, i, s, data);
+    } else {
         l->c.wrong++;
         load_fail(l, i);
-    } else if (l->conns[i].state == LOAD_IDLE || l->conns[i].state == LOAD_ASKED) {
-        ack_input(l, i, s);
     }
 }
 
@@ -340,6 +367,22 @@ static uint32_t pump(struct load *l, uint32_t i, uint32_t n, bool new_data)
     return sent;
 }
 
+// Opens connection i again if the server has reset it.
+static void open_again(struct load *l, uint32_t i)
+{
+    if (l->conns[i].state == LOAD_FAILED && load_wait_room(l) != 0)
+        load_start(l, i, LOAD_OPENING, l->now_ns);
+}
+
+static void open_some(struct load *l)
+{
+    struct load_streams *v = l->streams;
+    for (uint32_t k = 0; k < MIN(l->p.connections, (uint32_t)BURST_MAX); k++) {
+        v->reopen = v->reopen + 1 < l->p.connections ? v->reopen + 1 : 0;
+        open_again(l, v->reopen);
+    }
+}
+
 static void send_some(struct load *l, bool new_data)
 {
     struct load_streams *v = l->streams;
@@ -373,6 +416,8 @@ static void acknowledge_due(struct load *l, bool all)
 void load_stream_turn(struct load *l, uint32_t n, bool new_data)
 {
     acknowledge_due(l, n == 0);
-    if (l->p.stream == LOAD_UP)
+    if (l->p.reopen && new_data)
+        open_some(l);
+    if (l->p.stream != LOAD_DOWN)
         send_some(l, new_data);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // load_stream.h: bulk transfer. The connections are opened and closed as in other loads. Between
-// that, each transfers the pattern of load_pattern.h in one direction:
+// that, each transfers the pattern of load_pattern.h:
 //
 //   down  the server sends as fast as possible. Received data is compared in the packet and
 //         discarded; for data out of order only the range is stored, which SACK reports (RFC 2018).
@@ -8,9 +8,11 @@
 //         more; segments out of order are acknowledged at once (RFC 5681 4.2).
 //   up    the client sends as window, slow start and congestion avoidance allow (RFC 5681;
 //         RFC 6582: one hole per round trip). After a timeout it continues at the first hole.
+//   both  the client sends as in `up`, the server returns every byte, and the client receives and
+//         compares them as in `down`. A byte that was not sent yet is wrong.
 //
 // load_conn.snd_nxt is the first byte that the peer has not acknowledged. State LOAD_ASKED means
-// that there are unacknowledged bytes.
+// that there are unacknowledged bytes, or bytes that have not come back.
 #pragma once
 #include "base/seq.h"
 #include "load/load_internal.h"
@@ -26,7 +28,7 @@ enum {
 };
 
 struct load_stream {
-    uint32_t at;   // position in the pattern of the first byte not received or not acknowledged
+    uint32_t at;   // position in the pattern of the first byte not received
     uint32_t wnd;  // window of the peer, bytes
     uint8_t wscale;
     bool sack;        // the peer supports SACK
@@ -34,7 +36,9 @@ struct load_stream {
     bool due;         // in the list `due`
     uint8_t n_held, newest;
     uint16_t mss;  // bytes of data in a full segment
-    // up:
+    // up, both:
+    uint32_t una_at;     // position in the pattern of the first byte not acknowledged
+    uint32_t owed;       // both: bytes sent and not received back in order
     uint32_t next, max;  // sequence numbers: next to send, end of all that was sent
     uint32_t cwnd, ssthresh, recover;
     uint32_t deadline_ms;
@@ -45,7 +49,8 @@ struct load_stream {
 
 struct load_streams {
     uint32_t n_due, cursor;
-    uint32_t *due;  // connections that have to send an ACK
+    uint32_t reopen;  // the connection that was looked at last, whether it has to be opened again
+    uint32_t *due;    // connections that have to send an ACK
     struct load_stream *each;
     uint8_t pattern[LOAD_PATTERN_BYTES + LOAD_PATTERN_MORE];
 };
@@ -62,5 +67,6 @@ void load_stream_opened(struct load *l, uint32_t i, const struct seg_in *s);
 void load_stream_input(struct load *l, uint32_t i, const struct seg_in *s, const uint8_t *data);
 
 // load_stream_turn: sends the ACKs that are due and the data that the windows allow; new data only
-// if `new_data`. n: packets received in this turn.
+// if `new_data`, which also opens failed connections again with `reopen`. n: packets received in
+// this turn.
 void load_stream_turn(struct load *l, uint32_t n, bool new_data);

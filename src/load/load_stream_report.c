@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "load/load_report_put.h"
 
+static const char *direction(const struct load_result *r)
+{
+    static const char *const names[] = {
+        [LOAD_DOWN] = "down", [LOAD_UP] = "up", [LOAD_BOTH] = "both"};
+    return names[r->options->direction];
+}
+
 // Bytes transferred while all connections were transferring.
 static uint64_t bytes(const struct load_result *r)
 {
@@ -32,7 +39,7 @@ static double cycles_per_segment(const struct load_result *r)
 
 void load_stream_json(const struct load_result *r, struct text *out)
 {
-    text_printf(out, ",\"direction\":\"%s\"", r->options->direction == LOAD_UP ? "up" : "down");
+    text_printf(out, ",\"direction\":\"%s\"", direction(r));
     load_put(out, "bytes", bytes(r));
     load_put(out, "segments", segments(r));
     load_put_real(out, "bytes_per_segment", load_per((double)bytes(r), (double)segments(r)), 1);
@@ -52,10 +59,10 @@ void load_stream_json(const struct load_result *r, struct text *out)
 
 void load_stream_table(const struct load_result *r, struct text *out)
 {
-    text_printf(
-        out, "stream        %s: %.2f Gb/s of goodput, %llu bytes in %.2f s, %.0f per segment\n",
-        r->options->direction == LOAD_UP ? "up" : "down", goodput_gbps(r),
-        (unsigned long long)bytes(r), r->ask_s, load_per((double)bytes(r), (double)segments(r)));
+    text_printf(out,
+                "stream        %s: %.2f Gb/s of goodput, %llu bytes in %.2f s, %.0f per segment\n",
+                direction(r), goodput_gbps(r), (unsigned long long)bytes(r), r->ask_s,
+                load_per((double)bytes(r), (double)segments(r)));
     if (!r->here)
         return;
     text_printf(out, "server        %.1f cycles per segment, %.2f Gb/s of busy time\n",

@@ -161,7 +161,13 @@ static void a_stream_has_a_direction_a_window_and_the_ports_of_inetd(void **stat
     assert_int_equal(o.server_port, 9);
     assert_int_equal(good("stream -c f --server 10.0.0.1:80").server_port, 80);
     assert_int_equal(good("stream -c f --server 10.0.0.1").server_port, 19);
-    refused("stream --direction sideways", "--direction sideways: expected down or up");
+    assert_false(o.reopen);
+    assert_true(good("stream --reopen").reopen);
+    refused("request --reopen", "--reopen cannot be used with request");
+    o = good("stream --direction both -c f --server 10.0.0.1");
+    assert_int_equal(o.direction, LOAD_BOTH);
+    assert_int_equal(o.server_port, 7);
+    refused("stream --direction sideways", "--direction sideways: expected down, up or both");
     refused("stream --receive-window 2919", "--receive-window 2919: expected 2920 to 8M");
     refused("stream --receive-window 9M", "--receive-window 9M: expected 2920 to 8M");
     refused("stream --payload 64", "--payload cannot be used with stream");

@@ -481,6 +481,143 @@ static void data_to_an_up_stream_fail_it(void **state)
     assert_int_equal(load_counters(load)->failed, 1);
 }
 
+// The server's answer to a stream `both`: n bytes of the pattern from byte `at` on, and an ACK.
+static void send_back(uint32_t at, uint32_t n, uint32_t acked)
+{
+    deliver(SEG_ACK, ISN + 1 + at, end.first + acked, 65535, pattern + at % LOAD_PATTERN_BYTES, n);
+}
+
+static void what_comes_back_is_compared_and_acknowledged_with_the_next_data(void **state)
+{
+    (void)state;
+    begin(LOAD_BOTH);
+    turn();
+    assert_data(0, 10);
+    send_back(0, MSS, 2 * MSS);
+    send_back(MSS, MSS, 2 * MSS);
+    turn();
+    assert_ack(2 * MSS);
+    assert_int_equal(end.sent[end.seen - 1].seg.seq, end.first + 10 * MSS);  // SND.NXT
+    assert_data(10 * MSS, 4);
+    assert_int_equal(end.sent[end.seen - 1].seg.ack, ISN + 1 + 2 * MSS);
+    assert_int_equal(load_counters(load)->stream_bytes, 2 * MSS);
+    assert_int_equal(load_counters(load)->wrong, 0);
+    uint8_t data[MSS];
+    memcpy(data, pattern + 2 * MSS, MSS);
+    data[MSS - 1] ^= 1;
+    deliver(SEG_ACK, ISN + 1 + 2 * MSS, end.first + 2 * MSS, 65535, data, MSS);
+    turn();
+    assert_int_equal(load_counters(load)->wrong, 1);
+}
+
+static void more_than_was_sent_does_not_come_back(void **state)
+{
+    (void)state;
+    begin(LOAD_BOTH);
+    turn();
+    assert_data(0, 10);
+    for (uint32_t k = 0; k < 10; k++)
+        send_back(k * MSS, MSS, 0);
+    turn();
+    assert_int_equal(load_counters(load)->wrong, 0);
+    send_back(10 * MSS, 1, 0);
+    turn();
+    assert_int_equal(load_counters(load)->wrong, 1);
+    assert_int_equal(load_counters(load)->failed, 1);
+}
+
+static void a_stream_of_both_ends_when_all_has_come_back(void **state)
+{
+    (void)state;
+    begin(LOAD_BOTH);
+    turn();
+    assert_data(0, 10);
+    load_stop_asking(load);
+    send_back(0, MSS, 10 * MSS);
+    turn();
+    turn();
+    assert_ack(MSS);
+    assert_nothing_sent();
+    for (uint32_t k = 1; k < 10; k++)
+        send_back(k * MSS, MSS, 10 * MSS);
+    turn();
+    assert_ack(10 * MSS);
+    turn();
+    const struct sent *fin = next_sent();
+    assert_true(fin->seg.flags & SEG_FIN);
+    assert_int_equal(fin->seg.seq, end.first + 10 * MSS);
+    assert_int_equal(load_counters(load)->failed, 0);
+}
+
+static void a_stream_that_does_not_come_back_fails(void **state)
+{
+    (void)state;
+    begin(LOAD_BOTH);
+    turn();
+    assert_data(0, 10);
+    load_stop_asking(load);
+    ack_up(10 * MSS, 65535);
+    for (uint32_t s = 0; s < 60 && load_counters(load)->failed == 0; s++)
+        pass_ms(1000);
+    assert_int_equal(load_counters(load)->failed, 1);
+    assert_nothing_sent();
+}
+
+static void a_stream_that_is_reset_opens_again_and_begins_anew(void **state)
+{
+    (void)state;
+    begin(LOAD_BOTH);
+    load->p.reopen = true;
+    turn();
+    assert_data(0, 10);
+    send_back(0, MSS, 2 * MSS);
+    send_back(2 * MSS, MSS, 2 * MSS);  // behind a hole
+    turn();
+    end.seen = end.n_sent;
+    const uint32_t before = end.first;
+    deliver(SEG_RST, ISN + 1 + MSS, 0, 0, NULL, 0);
+    turn();
+    const struct sent *syn = next_sent();
+    assert_int_equal(syn->seg.flags, SEG_SYN);
+    assert_true(time_before(before + 14 * MSS, syn->seg.seq));
+    deliver(SEG_SYN | SEG_ACK, ISN, end.first, 65535, NULL, 0);
+    turn();
+    assert_int_equal(next_sent()->seg.data_len, 0);
+    turn();
+    assert_data(0, 10);
+    send_back(0, MSS, MSS);
+    turn();
+    assert_int_equal(load_counters(load)->failed, 1);
+    assert_int_equal(load_counters(load)->opened, 2);
+    assert_int_equal(load_counters(load)->wrong, 0);
+    assert_int_equal(load_counters(load)->stream_bytes, 2 * MSS);
+    load_stop_asking(load);
+    end.seen = end.n_sent;
+    deliver(SEG_RST, ISN + 1 + MSS, 0, 0, NULL, 0);
+    turn();
+    assert_nothing_sent();
+    assert_int_equal(load_counters(load)->failed, 2);
+}
+
+// The entry of the SYN among the tries is still there if it is behind one that waits longer.
+static void the_timeout_of_the_syn_sends_no_request_into_a_stream(void **state)
+{
+    (void)state;
+    begin(LOAD_UP);
+    turn();
+    assert_data(0, 10);
+    struct load_level *v = &load->levels[0];
+    v->tries[v->tail++ % v->slots] = (struct load_try){0, load->conns[0].sent_ms};
+    for (uint32_t ms = 0; ms < 1100; ms++) {
+        pass_ms(1);
+        while (end.seen != end.n_sent) {
+            const struct sent *s = next_sent();
+            assert_int_equal(s->seg.data_len, MSS);
+            assert_true(s->right);
+        }
+    }
+}
+
 static void an_up_stream_ends_when_all_is_acknowledged_with_a_fin(void **state)
 {
     (void)state;
@@ -619,6 +756,13 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(after_a_timeout_all_that_is_missing_goes_again, teardown),
         cmocka_unit_test_teardown(data_to_an_up_stream_fail_it, teardown),
+        cmocka_unit_test_teardown(what_comes_back_is_compared_and_acknowledged_with_the_next_data,
+                                  teardown),
+        cmocka_unit_test_teardown(more_than_was_sent_does_not_come_back, teardown),
+        cmocka_unit_test_teardown(a_stream_of_both_ends_when_all_has_come_back, teardown),
+        cmocka_unit_test_teardown(a_stream_that_does_not_come_back_fails, teardown),
+        cmocka_unit_test_teardown(a_stream_that_is_reset_opens_again_and_begins_anew, teardown),
+        cmocka_unit_test_teardown(the_timeout_of_the_syn_sends_no_request_into_a_stream, teardown),
         cmocka_unit_test_teardown(an_up_stream_ends_when_all_is_acknowledged_with_a_fin, teardown),
         cmocka_unit_test_teardown(a_down_stream_takes_what_comes_until_the_servers_fin, teardown),
         cmocka_unit_test_teardown(everything_goes_up_through_a_wire_that_loses, teardown),
