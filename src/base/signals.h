@@ -4,7 +4,8 @@
 //
 //     SIGINT SIGTERM SIGQUIT SIGXCPU     end
 //     SIGHUP                             a server reloads its configuration, other commands end
-//     SIGUSR1                            a server opens its logs again, other commands ignore it
+//     SIGUSR1                            a server opens its logs again, `c10m load` ends its
+//                                        requests, other commands ignore it
 //     SIGUSR2                            a server ends for a restart, other commands ignore it
 //     SIGSEGV SIGBUS SIGILL SIGFPE       from another process: clean up, then end by that signal;
 //     SIGABRT SIGTRAP SIGSYS             from a fault of this process: base/crash.h

@@ -2,6 +2,7 @@
 #include "load/load_main.h"
 
 #include <rte_cycles.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 #include "load/load_service.h"
 #include "load/load_sink.h"
 #include "worker/worker.h"
+
+static volatile sig_atomic_t asked_to_stop;  // by SIGUSR1
 
 enum {
     HOP_SECONDS = 10,  // time for the next hop to answer
@@ -127,6 +130,18 @@ static void stop_asking(struct load_run *r, double seconds)
     out->counted_stop = *load_counters(r->load);
 }
 
+// Whether the time of the requests is over, or SIGUSR1 has ended it. `hold` counts rounds instead.
+static bool is_over(const struct load_run *r, double seconds)
+{
+    return r->o.kind != LOAD_HOLD && (seconds >= r->o.seconds || asked_to_stop != 0);
+}
+
+static void on_stop(int sig)
+{
+    (void)sig;
+    asked_to_stop = 1;
+}
+
 // Runs the server's turns on the client's core until it receives nothing.
 static void server_turns(const struct load_run *r)
 {
@@ -164,7 +179,7 @@ static int drive(struct load_run *r, struct err *err)
             began = now;
             phase = next;
         }
-        if (r->o.kind != LOAD_HOLD && now - began >= r->o.seconds && has_asked(r, phase))
+        if (is_over(r, now - began) && has_asked(r, phase))
             stop_asking(r, now - began);
         if ((uint64_t)now != second) {
             second = (uint64_t)now;
@@ -279,6 +294,7 @@ int load_main(int argc, char **argv, const struct c10m_app *const *apps)
     snprintf(prefix, sizeof(prefix), "c10mload%d", (int)getpid());
     // A signal ends the run with its report, and all resources are freed.
     interrupt_catch();
+    sigaction(SIGUSR1, &(const struct sigaction){.sa_handler = on_stop}, NULL);
     const bool up = load_prof_open(&r, &err) == 0 &&
                     (r.o.config != NULL ? load_port_set_up(&r, prefix, &err)
                                         : load_ring_set_up(&r, app, prefix, &err)) == 0;

@@ -725,5 +725,6 @@ void load_options_help(struct text *out)
         "  c10m load hold -c client.conf --server 10.99.0.2 --connections 10k\n"
         "\nExit status: 0 every answer arrived and was correct; 1 an answer was missing or\n"
         "wrong, the run was interrupted, or it could not start; 2 invalid usage. Ctrl-C ends the\n"
-        "run and prints its report.\n");
+        "run and prints its report. SIGUSR1 ends the requests as if their time were over: those\n"
+        "that wait are answered first, and the connections are closed.\n");
 }

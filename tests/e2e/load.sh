@@ -179,7 +179,7 @@ help() { grep -q '^  --fault LIST' <<<"$("$C10M" load --help)" && grep -q '^usag
 claim "--help says how" help
 
 # run_and_signal SIGNAL WHEN ARGUMENTS...: the load (or SUBCOMMAND) gets the signal after WHEN seconds, or once it wrote a
-# line that matches WHEN; true if it ends soon, long before its time, with status 1.
+# line that matches WHEN; true if it ends soon, long before its time, with status 1, or WANT.
 run_and_signal() {
     local signal=$1 when=$2 status=0
     shift 2
@@ -195,7 +195,7 @@ run_and_signal() {
     PID=$LOAD
     LOAD=
     echo "exit $status"
-    [ $status = 1 ]
+    [ $status = "${WANT:-1}" ]
 }
 left() { ls -d /run/c10m/huge/{,2M/,1G/}*c10m{load,bench}"$PID"* /var/run/dpdk/c10m{load,bench}"$PID" 2>/dev/null; }
 nothing_left() { ! left | grep .; }
@@ -203,6 +203,10 @@ claim "Ctrl-C ends it: exit 1" run_and_signal INT '^ +2 s ' request --connection
 claim "... after a line each second" grep -qE '^ +1 s  opened 100  answered [0-9]+ ' "$TMP/err"
 claim "... with its table" grep -qE '^verdict +FAILED: interrupted' "$TMP/json"
 claim "... and nothing left behind" nothing_left
+WANT=0 claim "SIGUSR1 ends the requests before their time: exit 0" run_and_signal USR1 '^ +1 s ' request --connections 100 --seconds 60 --close --json
+claim "... all are answered, and all connections closed" holds "ok and not interrupted and closed == 100" "asked == answered" "$NONE"
+WANT=0 claim "... transfers too" run_and_signal USR1 '^ +1 s ' stream --direction both --connections 100 --seconds 60 --close --json
+claim "... whose bytes have all come back" holds "ok and not interrupted and closed == 100" "$NONE"
 claim "a wire that carries nothing, until SIGTERM: exit 1" \
     run_and_signal TERM 1.8 hold --connections 10 --fault loss=100 --json
 claim "... every answer is lost" holds "interrupted and not ok" "opened == asked == answered == 0" \
