@@ -11,8 +11,10 @@ LOAD_IP=10.99.0.3  # not the kernel's, which would reset its connections
 LAB=      # folder of its files
 SERVER=   # process
 SENDER=
+declare -A CLIENTS=()  # processes by name
 SLICE=    # shell that has them
 STOP_TRIES=100  # of 0.1 s, before SIGKILL
+SLICE_TRIES=3
 
 lab_open() {
     [ "$SERVER_CORE" -gt 0 ] || { echo "this row needs two cores" >&2; return 1; }
@@ -31,8 +33,9 @@ lab_open() {
 lab_close() {
     local at
     stop_process "$SLICE"
-    stop_process "$(cat "$LAB/sender.pid" 2>/dev/null)"  # of a slice that had no time for it
-    stop_process "$(cat "$LAB/server.pid" 2>/dev/null)"
+    for at in "$LAB"/*.client "$LAB/server.pid"; do  # of a slice that had no time for it
+        stop_process "$(cat "$at" 2>/dev/null)"
+    done
     ip netns del c10mbench$$s 2>/dev/null
     ip netns del c10mbench$$c 2>/dev/null
     # What a killed server leaves mounted, the innermost first.
@@ -52,10 +55,14 @@ start_server() { # COMMAND...
     SERVER=$!
     echo $SERVER >"$LAB/server.pid"
 }
-start_sender() { # COMMAND...
-    setsid nsenter --net=/run/netns/c10mbench$$"$1" "${@:2}" >"$LAB/sender.log" 2>&1 &
-    SENDER=$!
-    echo $SENDER >"$LAB/sender.pid"
+start_client() { # NAME s|c COMMAND...: its output is in NAME.log
+    setsid nsenter --net=/run/netns/c10mbench$$"$2" "${@:3}" >"$LAB/$1.log" 2>&1 &
+    CLIENTS[$1]=$!
+    echo $! >"$LAB/$1.client"
+}
+start_sender() { # s|c COMMAND...
+    start_client sender "$@"
+    SENDER=${CLIENTS[sender]}
 }
 
 is_alive() { grep -q '^State:[[:space:]][^ZX]' "/proc/$1/status" 2>/dev/null; }
@@ -72,15 +79,23 @@ stop_process() {
     wait "$1" 2>/dev/null || true  # if it is ours
 }
 stop_server() { stop_process "$SERVER"; SERVER=; rm -f "$LAB/server.pid"; }
-stop_sender() { stop_process "$SENDER"; SENDER=; rm -f "$LAB/sender.pid"; }
+stop_sender() { # every client
+    local name
+    for name in "${!CLIENTS[@]}"; do
+        stop_process "${CLIENTS[$name]}"
+        rm -f "$LAB/$name.client"
+    done
+    CLIENTS=()
+    SENDER=
+}
 
-# slice NAME COMMAND...: one server and what it is asked for, in a shell of its own, at most three times: what one
-# try lost ends neither the row nor the run. The results of a failed try are taken out; after the third the row goes
+# slice NAME COMMAND...: one server and what it is asked for, in a shell of its own, at most SLICE_TRIES times: what one
+# try lost ends neither the row nor the run. The results of a failed try are taken out; after the last the row goes
 # on without this slice, and the table says so.
 slice() {
     local try name=$1
     shift
-    for try in 1 2 3; do
+    for ((try = 1; try <= SLICE_TRIES; try++)); do
         keep_results
         (
             set -e
@@ -95,7 +110,7 @@ slice() {
         fi
         SLICE=
         drop_results
-        echo "$name: try $try of 3 failed" >&2
+        echo "$name: try $try of $SLICE_TRIES failed" >&2
     done
     [ -z "${BENCH_RESULTS:-}" ] || printf 'failed/%s\t1\n' "$name" >>"$BENCH_RESULTS"
 }

@@ -139,11 +139,16 @@ row_kernel-ports() { bench_kernel_ports $SLICES; }
 row_peers() { bench_peers $PEER_SECONDS $PEER_COUNTS "${PEERS[@]}"; }
 row_ports() { bench_ports $SECONDS_EACH; }
 row_restart() {
-    say "restart: connections of a server that is killed go on in the next one"
+    say "restart: connections of a server that is killed or restarted go on in the next one"
     if [ -n "$QUICK" ]; then
-        bench_restart 1M 5
+        bench_restart transfers kill 4 1M $RESTART_STREAMS 5
+        bench_restart transfers6 kill 6 100k $RESTART_STREAMS 3
+        bench_restart planned planned 4 100k $RESTART_STREAMS 3
     else
-        bench_restart 1M 200
-        bench_restart 10M 20
+        bench_restart 1M kill 4 1M 0 200
+        bench_restart transfers kill 4 1M $RESTART_STREAMS 200
+        bench_restart transfers6 kill 6 1M $RESTART_STREAMS 200
+        bench_restart planned planned 4 1M $RESTART_STREAMS 50
+        bench_restart 10M kill 4 10M 0 20
     fi
 }

@@ -239,17 +239,41 @@ def peer_rows():
               lambda c, x: rate(c), lambda c, x: rate(x), lambda c, x: c / x)
 
 
+RESTART_HARD = 5       # times the promised silence, which noise cannot make of it
+RESTART_BYTES = 1 << 20  # of the streams for each restart: they are under way
+
+# Cases of scripts/bench_restart.sh: name, what it is, connections that one restart may lose, silence in ms.
+RESTARTS = (
+    ("1M", "1M connections of a server that is killed: at most a burst lost, silence", 64, 1000),
+    ("10M", "10M connections of a server that is killed: at most a burst lost, silence", 64, 3000),
+    ("transfers", "connections of a server that is killed, transfers under way: at most a burst lost, silence", 64, 1000),
+    ("transfers6", "the same over IPv6", 64, 1000),
+    ("planned", "the same for planned restarts: none lost", 0, 1000),
+)
+
+
 def restart_rows():
-    for n, limit_ms in (("1M", 1000), ("10M", 3000)):
-        base = "restart/%s/" % n
-        yield Row("restart", "%s connections of a server that is killed: at most a burst lost, silence" % n,
-                  [base + name for name in ("longest_silence_ms", "silence_ms", "kills", "refused", "wrong", "lost")],
-                  lambda ms, server_ms, kills, refused, wrong, lost: "%.0f ms, %.0f kills, %.0f not adopted, %.0f wrong, %.0f unanswered at the end"
-                  % (ms, kills, refused, wrong, lost),
-                  lambda ms, server_ms, *_, limit_ms=limit_ms: "%d ms; no worker ran for %.0f ms" % (limit_ms, server_ms),
-                  lambda ms, *_, limit_ms=limit_ms: ms / limit_ms,
-                  lambda ms, server_ms, kills, refused, wrong, lost: wrong == 0 and refused <= 64 * kills,
-                  lambda ms, *_, limit_ms=limit_ms: ms <= limit_ms)
+    for name, what, burst, limit_ms in RESTARTS:
+        base = "restart/%s/" % name
+        names = ["connections", "opened", "closed", "failed", "wrong", "lost", "refused", "kills", "longest_silence_ms", "silence_ms"]
+        yield Row("restart", what, [base + n for n in names],
+                  lambda n, opened, closed, failed, wrong, lost, refused, kills, ms, server_ms:
+                  "%.0f ms, %.0f restarts, %.0f not adopted, %.0f of %s lost, %.0f wrong" % (ms, kills, refused, failed, count(int(n)), wrong),
+                  lambda n, opened, closed, failed, wrong, lost, refused, kills, ms, server_ms, limit_ms=limit_ms:
+                  "%d ms; no worker ran for %.0f ms" % (limit_ms, server_ms),
+                  lambda *v, limit_ms=limit_ms: v[8] / limit_ms,
+                  # `lost` are requests without an answer: those of connections that failed. What did not fail was closed in order.
+                  lambda n, opened, closed, failed, wrong, lost, refused, kills, ms, server_ms, burst=burst, limit_ms=limit_ms:
+                  opened == n and closed + failed == n and failed <= refused <= burst * kills and lost <= failed and wrong == 0
+                  and ms <= RESTART_HARD * limit_ms,
+                  lambda *v, limit_ms=limit_ms: v[8] <= limit_ms)
+        names = ["connections", "opened", "closed", "failed", "wrong", "bytes"]
+        yield Row("restart", "... %s: transfers both ways, each byte compared" % name,
+                  [base + "stream/" + n for n in names] + [base + n for n in ("failed", "refused", "kills")],
+                  lambda n, opened, closed, failed, wrong, size, *_:
+                  "%.1f GB in %.0f streams, %.0f lost and opened again, %.0f wrong" % (size / 1e9, n, failed, wrong), None, None,
+                  lambda n, opened, closed, failed, wrong, size, others, refused, kills:
+                  opened >= n and closed + failed == opened and failed + others <= refused and wrong == 0 and size >= kills * RESTART_BYTES)
 
 
 def rows():
@@ -258,10 +282,10 @@ def rows():
 
 
 def failed(figures):
-    """What was tried three times in vain, as rows: their figures lack it."""
+    """What was tried in vain, as rows: their figures lack it."""
     for name in figures:
         if name.startswith("failed/"):
-            yield {"section": "failed", "promise": name[len("failed/"):], "measured": "failed three times", "limit": "",
+            yield {"section": "failed", "promise": name[len("failed/"):], "measured": "failed each time", "limit": "",
                    "ratio": None, "verdict": "failed"}
 
 
@@ -350,6 +374,20 @@ def self_test():
     assert verdicts == {"11.20 Mpps": "kept", "6.49 Mpps": "MISSED"}, verdicts
     del figures["echo/rows/1k/ratio"]
     assert len(table(figures)) == 1
+    case = dict(connections=100000.0, opened=100000.0, closed=99998.0, failed=2.0, wrong=0.0, lost=1.0, refused=3.0, kills=2.0,
+                longest_silence_ms=700.0, silence_ms=600.0)
+    stream = dict(connections=8.0, opened=9.0, closed=8.0, failed=1.0, wrong=0.0, bytes=1e9)
+    for name, change, verdicts in (("transfers", {}, ["reached", "kept"]), ("transfers", {"longest_silence_ms": 1100.0}, ["below", "kept"]),
+                                   ("transfers", {"longest_silence_ms": 6000.0}, ["MISSED", "kept"]),
+                                   ("transfers", {"failed": 3.0}, ["MISSED", "MISSED"]), ("transfers", {"wrong": 1.0}, ["MISSED", "kept"]),
+                                   ("transfers", {"refused": 129.0}, ["MISSED", "kept"]), ("planned", {}, ["MISSED", "kept"]),
+                                   ("transfers", {"stream/wrong": 1.0}, ["reached", "MISSED"]), ("transfers", {"stream/bytes": 1e6}, ["reached", "MISSED"]),
+                                   ("transfers", {"stream/closed": 7.0}, ["reached", "MISSED"]),
+                                   ("planned", {"failed": 0.0, "refused": 0.0, "lost": 0.0, "closed": 1e5, "stream/failed": 0.0, "stream/opened": 8.0},
+                                    ["reached", "kept"])):
+        all_of = {**case, **{"stream/" + key: value for key, value in stream.items()}, **change}
+        found = [row["verdict"] for row in table({"restart/%s/%s" % (name, key): value for key, value in all_of.items()})]
+        assert found == verdicts, (name, change, found)
     lost = table({"failed/peers_nginx": 1.0})
     assert [row["verdict"] for row in lost] == ["failed"] and lost[0]["promise"] == "peers_nginx", lost
     with tempfile.TemporaryDirectory() as work:
