@@ -39,6 +39,9 @@ static int check_params(const struct load_params *p, struct err *err)
     if (p->tuples > p->connections || p->rate > LOAD_RATE_MAX)
         return err_set(err, "tuples %u, rate %u: expected at most %u and %d", p->tuples, p->rate,
                        p->connections, LOAD_RATE_MAX);
+    if (p->give_up_ms > LOAD_GIVE_UP_MS_MAX || (p->give_up_ms != 0 && p->rate == 0))
+        return err_set(err, "give_up_ms %u: expected at most %d, and a rate", p->give_up_ms,
+                       LOAD_GIVE_UP_MS_MAX);
     if (p->payload < LOAD_PAYLOAD_MIN || p->payload > LOAD_PAYLOAD_MAX)
         return err_set(err, "payload %u: expected %d to %d", p->payload, LOAD_PAYLOAD_MIN,
                        LOAD_PAYLOAD_MAX);
@@ -103,8 +106,8 @@ struct load *load_new(const struct load_params *p, struct err *err)
         return NULL;
     }
     l->held = p->connections - p->tuples;
-    if (load_full_init(l) != 0) {
-        err_set(err, "no memory for %u connections with a lifetime", p->tuples);
+    if (load_full_init(l) != 0 || load_give_up_init(l) != 0) {
+        err_set(err, "no memory for the times of %u connections", p->tuples);
         load_free(l);
         return NULL;
     }
@@ -130,6 +133,7 @@ void load_free(struct load *l)
     free(l->http);
     free(l->from_ns);
     free(l->full.lives);
+    free(l->full.begun);
     free(l->conns);
     free(l);
 }

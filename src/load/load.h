@@ -31,6 +31,9 @@
 //
 //   timeout of level n = min(RTO * 2^n, LOAD_RTO_MAX_MS),  RTO by RFC 6298 from all connections
 //
+// With `give_up_ms` a full connection that is OPENING or ASKED for so long becomes FAILED; an ASKED
+// one is reset (load_give_up.c).
+//
 // While the client is stalled, its clock is paused: a turn that starts more than LOAD_STALL_US
 // after the previous one is counted as a stall. Stalls count neither as latency nor as timeouts.
 #pragma once
@@ -46,7 +49,7 @@ enum {
     LOAD_CONNECTIONS_MAX = 200000000,  // 3,334 addresses
     LOAD_PAYLOAD_MIN = 8,
     LOAD_PAYLOAD_MAX = 1400,
-    LOAD_WINDOW_MAX = 16384,
+    LOAD_WINDOW_MAX = 1 << 18,  // a quarter of LOAD_WAIT_FIRST: a connection has several tries
     LOAD_LEVELS = 5,
     LOAD_WAIT_FIRST = 1 << 20,  // entries of level 0; an expired try blocks those after it
     LOAD_WAIT_AGAIN = 1 << 17,  // entries of each later level
@@ -58,6 +61,7 @@ enum {
     LOAD_STALL_US = 20000,
     LOAD_HOP_US = 200000,  // between two requests for the next hop's MAC address
     LOAD_RATE_MAX = 10000000,
+    LOAD_GIVE_UP_MS_MAX = 60000,
     LOAD_LATE_US = 1000000,      // a full connection that is late by more is counted and not opened
     LOAD_FLOOD_HOSTS = 1 << 16,  // source addresses of the flood, after the clients'
 };
@@ -126,6 +130,9 @@ struct load_params {
     uint32_t time_wait_ms;  // TIME-WAIT of the client
     // time between the answer and the client's FIN, with LOAD_BY_CLIENT; 0: none
     uint32_t life_ms;
+    // With `rate`: what is not answered within this time after it was due is given up
+    // (load_give_up.c); 0: nothing is.
+    uint32_t give_up_ms;
     enum load_closer closer;
     enum load_order order;
     uint64_t seed;
@@ -160,6 +167,9 @@ struct load_counters {
     uint64_t full_begun, full_opened, full_done;
     uint64_t lives_most;  // with life_ms: most connections open after their answer
     uint64_t flood_syns, flood_answers;
+    // With give_up_ms: answers in time; requests and connections given up; answers 503, which count
+    // as answered, and neither as in time nor as wrong.
+    uint64_t in_time, given_up, refused;
     // Limits of the client, which are not attributed to the server.
     uint64_t client_busy_ns;     // time of turns that received or sent packets
     uint64_t client_late;        // full connections that were due and not opened

@@ -206,6 +206,19 @@ void load_fail(struct load *l, uint32_t i)
     l->c.failed++;
 }
 
+// Its RST has the number after the request, which the server has unless it was lost: then the
+// server answers with a challenge ACK, which is answered by RST.
+void load_abandon(struct load *l, uint32_t i)
+{
+    struct load_conn *c = &l->conns[i];
+    if (c->state == LOAD_ASKED) {
+        c->snd_nxt += ask_bytes(l);
+        send_segment(l, i, SEG_RST | SEG_ACK, 0);
+    }
+    set_state(l, c, LOAD_FAILED);
+    l->c.given_up++;
+}
+
 // The connection has ended in order: LOAD_TIME_WAIT if the client has TIME-WAIT, LOAD_DONE if the
 // server has it.
 static void over(struct load *l, uint32_t i, enum load_state state)
@@ -315,6 +328,29 @@ static void note_silence(struct load *l)
     l->answered_us = l->now_us;
 }
 
+// The server has answered 503 in one segment: it is no work done, but an answer.
+static void refused(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
+{
+    c->snd_nxt += ask_bytes(l);
+    c->round++;
+    l->c.answered++;
+    l->c.refused++;
+    if (load_is_full(l, i)) {
+        answered_full(l, i, s);
+        return;
+    }
+    measure(l, c);
+    set_state(l, c, LOAD_IDLE);
+    send_ack(l, i);
+}
+
+static bool is_refusal(const struct load *l, const struct load_conn *c, const uint8_t *data,
+                       uint32_t n)
+{
+    return l->p.give_up_ms != 0 && l->http != NULL && l->http->learned && c->got == 0 &&
+           c->state == LOAD_ASKED && load_http_is_refusal(data, n);
+}
+
 static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, const struct seg_in *s)
 {
     c->snd_nxt += ask_bytes(l);
@@ -323,14 +359,17 @@ static void answer_complete(struct load *l, uint32_t i, struct load_conn *c, con
     c->round++;
     l->c.answered++;
     if (load_is_full(l, i)) {
+        load_in_time(l, c->sent_ns);
         answered_full(l, i, s);
         return;
     }
     note_silence(l);
     measure(l, c);
     load_histogram_add(&l->latency, took_ns(l, c));
-    if (unlikely(l->from_ns != NULL))
+    if (unlikely(l->from_ns != NULL)) {
         load_histogram_add(&l->corrected, l->now_ns - l->from_ns[i]);
+        load_in_time(l, l->from_ns[i]);
+    }
     set_state(l, c, LOAD_IDLE);
     send_ack(l, i);
 }
@@ -366,6 +405,11 @@ static bool data_input(struct load *l, uint32_t i, struct load_conn *c, const st
         return old == s->data_len;
     }
     const uint32_t fresh = s->data_len - old;
+    if (unlikely(is_refusal(l, c, data + old, fresh))) {
+        c->rcv_nxt += fresh;
+        refused(l, i, c, s);
+        return true;
+    }
     if (c->state != LOAD_ASKED || !compare(l, i, c, data + old, fresh)) {
         l->c.wrong++;
         unasked_input(l, i, s);
@@ -471,7 +515,7 @@ void load_segment_input(struct load *l, uint32_t i, const struct seg_in *s, cons
     } else if (c->state == LOAD_CLOSED) {
         l->c.strangers++;
     } else if (unlikely(c->state == LOAD_FAILED)) {
-        if (s->data_len != 0 || s->flags & (SEG_SYN | SEG_FIN))
+        if (s->data_len != 0 || s->flags & (SEG_SYN | SEG_FIN) || l->p.give_up_ms != 0)
             reset_peer(l, i, s);
     } else if (unlikely(c->state == LOAD_TIME_WAIT || c->state == LOAD_DONE)) {
         over_input(l, i, c, s);

@@ -83,10 +83,11 @@ static uint32_t next_tuple(struct load *l)
     return UINT32_MAX;
 }
 
-// Gives up connections that have been due for more than LOAD_LATE_US.
+// Gives up connections that have been due for more than LOAD_LATE_US, or give_up_ms.
 static void give_up_late(struct load *l, uint64_t n_due)
 {
-    const uint64_t late = MIN(due_before(l, l->p.rate, UINT64_C(1000) * LOAD_LATE_US), n_due);
+    const uint64_t late_us = l->p.give_up_ms != 0 ? l->p.give_up_ms * 1000 : LOAD_LATE_US;
+    const uint64_t late = MIN(due_before(l, l->p.rate, 1000 * late_us), n_due);
     if (likely(late <= l->full.slots))
         return;
     l->c.client_late += late - l->full.slots;
@@ -136,7 +137,7 @@ static void begin_full(struct load *l)
     const uint64_t n_due = full_due(l);
     uint32_t n = MIN(load_asks_more(l), (uint32_t)AT_ONCE);
     n = MIN(n, room(l));
-    for (uint32_t k = 0; k < n && l->full.slots < n_due; k++) {
+    for (uint32_t k = 0; k < n && l->full.slots < n_due && load_give_up_room(l); k++) {
         const uint32_t i = next_tuple(l);
         if (unlikely(i == UINT32_MAX)) {
             l->c.client_no_tuple++;
@@ -144,6 +145,7 @@ static void begin_full(struct load *l)
         }
         prefetch0_w(&l->conns[i] + 16);
         load_start(l, i, LOAD_OPENING, since_ns(l));
+        load_give_up_note(l, i, since_ns(l));
         l->c.full_begun++;
         l->full.slots++;
     }
@@ -197,6 +199,7 @@ void load_full_turn(struct load *l)
 {
     if (l->full.lives != NULL)
         end_lives(l);
+    load_give_up_late(l);
     begin_full(l);
     if (l->p.asks != 0 && l->held != 0 && !l->stop_asking)
         ask_held(l);

@@ -75,6 +75,23 @@ bool load_http_learn(struct load_http *h, uint32_t at, const uint8_t *data, uint
     return at + n <= h->answer_bytes;
 }
 
+bool load_http_is_refusal(const uint8_t *data, uint32_t n)
+{
+    enum { REFUSAL_MAX = 2048 };
+    char head[REFUSAL_MAX + 1];
+    size_t bytes;
+    if (n < 13 || n > REFUSAL_MAX || memcmp(data, "HTTP/1.1 503 ", 13) != 0)
+        return false;
+    memcpy(head, data, n);
+    head[n] = '\0';
+    char *end = strstr(head, "\r\n\r\n");
+    if (end == NULL)
+        return false;
+    end[2] = '\0';
+    const char *length = field(head, "Content-Length", &bytes);
+    return length != NULL && strtoul(length, NULL, 10) == n - (size_t)(end + 4 - head);
+}
+
 bool load_http_same(const struct load_http *h, uint32_t at, const uint8_t *data, uint32_t n)
 {
     const uint32_t date_end = h->date_at + h->date_bytes, end = at + n;

@@ -31,6 +31,9 @@ struct load_http *load_http_new(const char *path);
 // it is complete. False: it cannot be a model, or there are bytes after its end.
 bool load_http_learn(struct load_http *h, uint32_t at, const uint8_t *data, uint32_t n);
 
+// load_http_is_refusal: whether these n bytes are one whole response with status 503.
+bool load_http_is_refusal(const uint8_t *data, uint32_t n);
+
 // load_http_same: whether these n bytes, after `at` earlier ones of a response, are those of the
 // model. at + n must not exceed the length of the model.
 bool load_http_same(const struct load_http *h, uint32_t at, const uint8_t *data, uint32_t n);

@@ -36,8 +36,16 @@ struct load_life {
     uint32_t conn, since_ms;
 };
 
+// load_begun: connection `conn` was due at since_ns. The entry is valid while this is its sent_ns.
+struct load_begun {
+    uint64_t since_ns;
+    uint32_t conn;
+};
+
 // load_full: the state of full connections (load_full.c).
 struct load_full {
+    struct load_begun *begun;  // with give_up_ms: a ring of connections begun, in this order
+    uint32_t begun_slots, begun_first, begun_n;
     uint64_t from_ns;            // time when the first one was due
     uint64_t slots;              // connections that were due: opened or given up
     uint64_t last;               // with stop_asking: their final number
@@ -137,7 +145,8 @@ static inline bool load_is_full(const struct load *l, uint32_t i)
 static inline uint32_t load_asks_more(const struct load *l)
 {
     const bool learning = unlikely(l->http != NULL) && !l->http->learned && l->phase != LOAD_OPEN;
-    const uint32_t window = learning ? 1 : l->p.window;
+    const bool unlimited = l->p.give_up_ms != 0 && l->phase != LOAD_OPEN;
+    const uint32_t window = learning ? 1 : unlimited ? (uint32_t)LOAD_WINDOW_MAX : l->p.window;
     return window - MIN(l->in_flight, window);
 }
 
@@ -200,6 +209,20 @@ bool load_full_lives(struct load *l, uint32_t i);
 void load_full_turn(struct load *l);
 void load_full_stop(struct load *l);
 bool load_full_ended(const struct load *l);
+
+// load_give_up_init: allocates the ring of connections begun; 0, or -1 without memory.
+// load_give_up_room: whether one more may begin. load_give_up_note: connection i, due at since_ns,
+// has begun. load_give_up_late: gives up full connections that were not answered in time.
+int load_give_up_init(struct load *l);
+bool load_give_up_room(const struct load *l);
+void load_give_up_note(struct load *l, uint32_t i, uint64_t since_ns);
+void load_give_up_late(struct load *l);
+
+// load_in_time: counts an answer to what was due at since_ns, if it is in time.
+void load_in_time(struct load *l, uint64_t since_ns);
+
+// load_abandon: gives connection i up, which is OPENING or ASKED: a server that has it gets RST.
+void load_abandon(struct load *l, uint32_t i);
 
 // load_is_flood: whether `low`, the last 32 bits of an address in host order, are those of a source
 // of the flood.

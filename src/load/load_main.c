@@ -22,9 +22,8 @@
 static volatile sig_atomic_t asked_to_stop;  // by SIGUSR1
 
 enum {
-    HOP_SECONDS = 10,  // time for the next hop to answer
-    LOCKSTEP_TURNS =
-        2 * LOAD_WINDOW_MAX / BURST_MAX,  // most turns of the server after one of the client
+    HOP_SECONDS = 10,                        // time for the next hop to answer
+    LOCKSTEP_TURNS = 2 * 16384 / BURST_MAX,  // most turns of the server after one of the client
 };
 
 #define LINGER_S 0.4  // seconds; twice the shortest retransmission timeout
@@ -33,6 +32,7 @@ void load_run_params(const struct load_options *o, struct load_params *p)
 {
     p->connections = load_all(o);
     p->window = MIN(o->window, p->connections);
+    p->give_up_ms = o->give_up_ms;
     p->payload = o->payload;
     p->rounds = o->kind == LOAD_HOLD ? o->rounds : 0;
     p->http_path = o->http ? o->path : NULL;

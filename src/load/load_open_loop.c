@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests at a fixed rate on the open connections: each uses the next idle connection in the
 // load's order. If none is idle, requests that are due wait, and this time is part of their
-// latency.
+// latency. With give_up_ms those that have waited for longer are not sent any more.
 #include "load/load_internal.h"
 
 void load_start_scheduled(struct load *l)
@@ -10,6 +10,11 @@ void load_start_scheduled(struct load *l)
     if (l->schedule.rate == 0)
         load_schedule_begin(&l->schedule, l->p.rate, l->now_ns);
     uint64_t n = load_schedule_backlog(&l->schedule, l->now_ns);
+    if (l->p.give_up_ms != 0) {
+        const uint64_t skipped = load_schedule_skip(&l->schedule, l->now_ns, l->p.give_up_ms);
+        l->c.given_up += skipped;
+        n -= skipped;
+    }
     n = MIN(n, (uint64_t)load_asks_more(l));
     n = MIN(n, (uint64_t)load_wait_room(l));
     // if the port is full, queued packets are sent first

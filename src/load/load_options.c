@@ -280,6 +280,11 @@ static bool parse_life(const char *text, struct load_options *o)
     return parse_u32(text, 1, 3600, &o->life_s);
 }
 
+static bool parse_give_up(const char *text, struct load_options *o)
+{
+    return parse_u32(text, 1, LOAD_GIVE_UP_MS_MAX, &o->give_up_ms);
+}
+
 static bool parse_flood(const char *text, struct load_options *o)
 {
     return parse_u32(text, 1, LOAD_RATE_MAX, &o->flood);
@@ -432,6 +437,11 @@ static const struct row {
     {"life", "S", ON_RATE, ANYWHERE,
      "seconds that each connection stays open after its answer (default: none)", "1 to 3600",
      parse_life},
+    {"give-up", "MS", ON_FULL | ON_REQUEST, ANYWHERE,
+     "milliseconds after which a client gives up what is not answered; `window` then limits the "
+     "opening only; "
+     "requires --rate (default: never)",
+     "1 to 60000", parse_give_up},
     {"flood", "N", ON_SYN, ANYWHERE, "SYNs of the flood per second (default 500k)", "1 to 10M",
      parse_flood},
     {"json", NULL, ON_ALL, ANYWHERE, "print one JSON object instead of the table", NULL,
@@ -477,7 +487,8 @@ static const struct row {
 
 static_assert(LOAD_CONNECTIONS_MAX == 200000000 && LOAD_PAYLOAD_MIN == 8 &&
                   LOAD_PAYLOAD_MAX == 1400 && LOAD_WORKERS_MAX == 8 &&
-                  LOAD_RING_SLOTS / 4 == 2048 && FAULT_DELAY_MS_MAX == 10000,
+                  LOAD_RING_SLOTS / 4 == 2048 && FAULT_DELAY_MS_MAX == 10000 &&
+                  LOAD_GIVE_UP_MS_MAX == 60000,
               "the texts of the rows contain these numbers");
 
 const char *load_kind_name(enum load_kind kind)
@@ -639,7 +650,11 @@ int load_options_parse(int argc, char **argv, struct load_options *o, struct err
                                                      : kinds[o->kind].port;
     if (check_place(given, o, err) != 0)
         return -1;
-    return load_has_full(o) ? complete_full(o, err) : 0;
+    if (load_has_full(o) && complete_full(o, err) != 0)
+        return -1;
+    if (o->give_up_ms != 0 && (o->rate == 0 || o->life_s != 0))
+        return err_set(err, "--give-up requires --rate and cannot be used with --life");
+    return 0;
 }
 
 // The loads that have an option, unless all have it.

@@ -31,7 +31,8 @@ struct load_options {
     // Full connections, which use the addresses and ports of `connections` in turn:
     uint32_t hold, rate, asks, flood;
     uint32_t time_wait_s;
-    uint32_t life_s;  // time between the answer and the FIN
+    uint32_t give_up_ms;  // 0: never
+    uint32_t life_s;      // time between the answer and the FIN
     enum load_closer closer;
     bool http;             // HTTP instead of echo
     const char *path;      // path of HTTP requests

@@ -145,6 +145,8 @@ void load_report_json(const struct load_result *r, struct text *out)
     if (load_has_full(r->options))
         load_full_json(r, out);
     load_put_real(out, "answers_per_s", answers_per_s(r), 0);
+    if (r->options->give_up_ms != 0)
+        load_give_up_json(r, out);
     load_put_latency(out, "", latency(r));
     if (load_corrected(r->load) != NULL)
         load_schedule_json(r, out);
@@ -187,6 +189,8 @@ static void table_answers(const struct load_result *r, struct text *out)
         load_table_latency(out, "latency", latency(r));
     if (load_corrected(r->load) != NULL)
         load_schedule_table(r, out);
+    if (r->options->give_up_ms != 0)
+        load_give_up_table(r, out);
     if (c->silence_us >= SILENCE_SHOWN_US)
         text_printf(out, "silence       at most %.1f ms between two answers\n",
                     (double)c->silence_us / 1e3);

@@ -38,6 +38,10 @@ void load_udp_table(const struct load_result *r, struct text *out);
 void load_full_json(const struct load_result *r, struct text *out);
 void load_full_table(const struct load_result *r, struct text *out);
 
+// load_give_up_json, load_give_up_table: the part about clients without patience.
+void load_give_up_json(const struct load_result *r, struct text *out);
+void load_give_up_table(const struct load_result *r, struct text *out);
+
 // load_stream_json, load_stream_table: the part of `stream`.
 void load_stream_json(const struct load_result *r, struct text *out);
 void load_stream_table(const struct load_result *r, struct text *out);

@@ -46,6 +46,18 @@ uint64_t load_schedule_backlog(struct load_schedule *d, uint64_t now_ns)
     return d->due - d->started;
 }
 
+uint64_t load_schedule_skip(struct load_schedule *d, uint64_t now_ns, uint32_t late_ms)
+{
+    const uint64_t late_ns = late_ms * (SECOND_NS / 1000);
+    if (now_ns - d->start_ns <= late_ns)
+        return 0;
+    const uint64_t until = due_at(d, now_ns - late_ns - 1);
+    const uint64_t n = until - MIN(until, d->started);
+    d->started += n;
+    d->skipped += n;
+    return n;
+}
+
 uint64_t load_schedule_take(struct load_schedule *d)
 {
     const uint64_t k = d->started++;

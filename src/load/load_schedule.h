@@ -28,6 +28,7 @@ struct load_schedule {
     uint64_t rate;  // per second
     uint64_t start_ns;
     uint64_t due, started;  // number of requests
+    uint64_t skipped;       // of the started ones: given up instead
     uint64_t late;          // requests for which the client was late
     uint64_t late_max_ns;
     uint32_t head, n;  // of the ring turns[]
@@ -40,6 +41,10 @@ void load_schedule_begin(struct load_schedule *d, uint64_t rate, uint64_t now_ns
 // load_schedule_backlog: the number of requests that are due and not started. now_ns must not go
 // back.
 uint64_t load_schedule_backlog(struct load_schedule *d, uint64_t now_ns);
+
+// load_schedule_skip: gives up requests that have been due for more than late_ms and are not
+// started. Returns their number. Call it after load_schedule_backlog() with the same now_ns.
+uint64_t load_schedule_skip(struct load_schedule *d, uint64_t now_ns, uint32_t late_ms);
 
 // load_schedule_take: starts the next request, which must be due. Returns the time from which its
 // latency is measured.

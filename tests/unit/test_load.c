@@ -933,7 +933,7 @@ static void impossible_parameters_are_refused_with_their_range(void **state)
     p = params(1);
     p.window = LOAD_WINDOW_MAX + 1;
     assert_null(load_new(&p, &err));
-    assert_string_equal(err.text, "window 16385: expected 1 to 16384");
+    assert_string_equal(err.text, "window 262145: expected 1 to 262144");
     p = params(1);
     p.payload = 7;
     assert_null(load_new(&p, &err));

@@ -495,6 +495,79 @@ static void more_tuples_than_connections_are_refused(void **state)
     assert_string_equal(err.text, "tuples 10, rate 0: expected at most 9 and 10000000");
 }
 
+enum { GIVE_UP_MS = 500, HUNDRED = 100 };
+
+static struct load_params impatient(uint32_t tuples)
+{
+    struct load_params p = full(tuples, LOAD_BY_CLIENT);
+    p.rate = HUNDRED;
+    p.give_up_ms = GIVE_UP_MS;
+    return p;
+}
+
+static void an_unanswered_request_is_given_up_with_a_reset(void **state)
+{
+    (void)state;
+    const struct load_params p = impatient(1);
+    begin(&p);
+    turn();
+    pass_ms(10);
+    const struct sent request = open_full(0);
+    load_stop_asking(load);
+    const struct load_counters *c = load_counters(load);
+    while (c->given_up == 0)
+        turn();
+    const struct sent *rst = &end.sent[(end.n_sent - 1) % QUEUE];
+    assert_int_equal(rst->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(rst->seg.seq, request.seg.seq + PAYLOAD);
+    assert_true(rst->at_us >= 1000 * GIVE_UP_MS && rst->at_us < 1000 * GIVE_UP_MS + 30000);
+    assert_int_equal(c->failed, 0);
+    assert_int_equal(c->in_time, 0);
+    end.seen = end.n_sent;
+    say(0, SEG_ACK, ISN + 1, request.seg.seq, NULL, 0);  // a challenge: the request was lost
+    assert_int_equal(next_sent()->seg.seq, request.seg.seq);
+    assert_int_equal(end.sent[end.seen - 1].seg.flags, SEG_RST | SEG_ACK);
+    assert_false(load_all_right(load));
+}
+
+static void an_unanswered_syn_is_given_up_in_silence(void **state)
+{
+    (void)state;
+    const struct load_params p = impatient(1000);
+    begin(&p);
+    turn();
+    pass_ms(10);
+    load_stop_asking(load);
+    const struct load_counters *c = load_counters(load);
+    pass_ms(GIVE_UP_MS + 10);
+    assert_int_equal(c->full_begun, c->given_up);
+    assert_int_not_equal(c->given_up, 0);
+    while (end.seen != end.n_sent)
+        assert_int_equal(next_sent()->seg.flags, SEG_SYN);
+    assert_int_equal(turn(), LOAD_END);
+}
+
+static void an_answer_in_time_is_counted_and_its_connection_not_given_up(void **state)
+{
+    (void)state;
+    const struct load_params p = impatient(1);
+    begin(&p);
+    turn();
+    pass_ms(10);
+    const struct sent request = open_full(0);
+    load_stop_asking(load);
+    pass_ms(100);
+    answer(&request);
+    const struct sent fin = *next_sent();
+    pass_ms(GIVE_UP_MS);
+    end.seen = end.n_sent;
+    say_fin(&fin, fin.seg.seq + 1);
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->in_time, 1);
+    assert_int_equal(c->given_up, 0);
+    assert_int_equal(c->full_done, 1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_teardown(name, teardown)
@@ -521,6 +594,9 @@ int main(void)
         T(a_flood_comes_from_addresses_of_nobody_and_its_answers_are_no_strangers),
         T(a_keepalive_probe_is_answered),
         T(more_tuples_than_connections_are_refused),
+        T(an_unanswered_request_is_given_up_with_a_reset),
+        T(an_unanswered_syn_is_given_up_in_silence),
+        T(an_answer_in_time_is_counted_and_its_connection_not_given_up),
     };
 #undef T
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -178,6 +178,60 @@ static void more_than_the_model_fails_the_connection(void **state)
     assert_int_equal(load_counters(load)->failed, 1);
 }
 
+#define BUSY "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 3\r\n\r\nno\n"
+
+static bool is_refusal(const char *text)
+{
+    return load_http_is_refusal((const uint8_t *)text, (uint32_t)strlen(text));
+}
+
+static void a_whole_503_is_a_refusal_and_nothing_else_is(void **state)
+{
+    (void)state;
+    assert_true(is_refusal(BUSY));
+    assert_false(is_refusal(BUSY "x"));
+    for (uint32_t n = 0; n < sizeof(BUSY) - 1; n++)
+        assert_false(load_http_is_refusal((const uint8_t *)BUSY, n));
+    assert_false(is_refusal(ANSWER));
+    assert_false(is_refusal("HTTP/1.1 503 X\r\n\r\n"));
+    assert_false(is_refusal("HTTP/1.1 503 X\r\nX: y\r\n\r\nContent-Length: 0"));
+}
+
+static struct sent next_request(void)
+{
+    for (;;) {
+        while (end.seen == end.n_sent)
+            turn();
+        const struct sent *s = next_sent();
+        if (s->seg.data_len != 0)
+            return *s;
+    }
+}
+
+static void clients_without_patience_take_503_for_an_answer_that_is_no_work(void **state)
+{
+    (void)state;
+    struct load_params p = http_params(1);
+    p.rounds = 0;
+    p.rate = 10000;
+    p.give_up_ms = 1000;
+    begin(&p);
+    turn();
+    shake_hands(0);
+    static const char *const answers[] = {ANSWER, BUSY, ANSWER};
+    for (unsigned i = 0; i < ARRAY_LEN(answers); i++) {
+        const struct sent request = next_request();
+        send_answer(&request, answers[i], 0, (uint32_t)strlen(answers[i]));
+    }
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->refused, 1);
+    assert_int_equal(c->answered, 3);
+    assert_int_equal(c->in_time, 2);
+    assert_int_equal(c->wrong, 0);
+    assert_int_equal(c->failed, 0);
+    assert_int_equal(load_corrected(load)->n, 2);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_teardown(f, teardown)
@@ -188,6 +242,8 @@ int main(void)
         T(one_connection_learns_and_then_all_are_asked),
         T(a_refusal_fails_the_connection),
         T(more_than_the_model_fails_the_connection),
+        cmocka_unit_test(a_whole_503_is_a_refusal_and_nothing_else_is),
+        T(clients_without_patience_take_503_for_an_answer_that_is_no_work),
     };
 #undef T
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

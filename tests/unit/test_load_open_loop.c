@@ -134,6 +134,29 @@ static void without_a_rate_there_is_nothing_to_correct(void **state)
     assert_null(load_corrected(load));
 }
 
+static void what_waited_for_too_long_is_given_up_and_a_late_answer_is_not_in_time(void **state)
+{
+    (void)state;
+    struct load_params p = at_a_rate(1);
+    p.give_up_ms = 5;
+    open_all(&p);
+    turn();
+    struct sent request = *next_sent();
+    for (int i = 0; i < 99; i++)
+        turn();
+    answer(&request);  // after 10 ms
+    const struct load_counters *c = load_counters(load);
+    assert_int_equal(c->in_time, 0);
+    assert_int_equal(c->answered, 1);
+    assert_int_equal(next_sent()->seg.data_len, 0);
+    request = *next_sent();  // of those due for less than 5 ms
+    assert_int_equal(c->given_up, 49);
+    end.now_us -= 100;
+    answer(&request);
+    assert_int_equal(c->in_time, 1);
+    assert_true(load_histogram_ns(load_latency(load), 0.1) <= 1000000);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_teardown(f, teardown)
@@ -144,6 +167,7 @@ int main(void)
         T(a_client_that_comes_late_charges_itself),
         T(at_most_the_window_is_asked_and_the_rest_is_told),
         T(without_a_rate_there_is_nothing_to_correct),
+        T(what_waited_for_too_long_is_given_up_and_a_late_answer_is_not_in_time),
     };
 #undef T
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

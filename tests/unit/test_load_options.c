@@ -130,6 +130,9 @@ static void a_number_out_of_range_or_with_a_tail_is_refused_with_the_range(void 
     refused("hold --connections 18446744073709552k",
             "--connections 18446744073709552k: expected 1 to 200M");
     refused("rate --rate 1k --life 0", "--life 0: expected 1 to 3600");
+    refused("rate --give-up 100", "--give-up requires --rate and cannot be used with --life");
+    refused("request --rate 1k --give-up 0", "--give-up 0: expected 1 to 60000");
+    refused("hold --give-up 1", "--give-up cannot be used with hold");
     refused("hold --life 1", "--life cannot be used with hold");
     refused("rate --life 1", "--life requires --rate and --closed-by client");
     refused("rate --rate 1k --life 1 --closed-by server",

@@ -74,6 +74,20 @@ static void more_late_turns_than_are_kept_never_count_from_too_early(void **stat
     assert_int_equal(d.n <= 1, true);
 }
 
+static void what_was_due_for_too_long_is_skipped_once(void **state)
+{
+    (void)state;
+    load_schedule_begin(&d, 1000, 0);
+    for (uint64_t ms = 0; ms <= 100; ms++)
+        load_schedule_backlog(&d, ms * MS);
+    assert_int_equal(load_schedule_skip(&d, 100 * MS, 200), 0);
+    assert_int_equal(load_schedule_skip(&d, 100 * MS, 100), 0);
+    assert_int_equal(load_schedule_skip(&d, 100 * MS, 40), 60);  // 0 to 59; 60 is due for 40 ms
+    assert_int_equal(load_schedule_skip(&d, 100 * MS, 40), 0);
+    assert_int_equal(load_schedule_take(&d), 60 * MS);
+    assert_int_equal(load_schedule_backlog(&d, 100 * MS), 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +96,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_the_server_counts_from_its_due_time),
         cmocka_unit_test(where_the_client_was_late_it_counts_from_then_and_is_counted),
         cmocka_unit_test(more_late_turns_than_are_kept_never_count_from_too_early),
+        cmocka_unit_test(what_was_due_for_too_long_is_skipped_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
