@@ -335,8 +335,8 @@ const struct key conf_keys[] = {
                         "when seven eighths of the connections of their worker are open. The "
                         "share becomes smaller as more are open. 100: no limit")),
     PERCENT(tcp, service_share, LIVE,
-            VALUE("50", "The same for the connections of one service, if there are several. 100: "
-                        "no limit")),
+            VALUE("50", "The same for the connections of one service, if there are several, when "
+                        "fifteen sixteenths are open. 100: no limit")),
     MS(tcp, accept_wait_ms, 1, 60000, ZERO("off"), LIVE,
        VALUE("off", "Drop SYNs while a worker has not emptied its receive queue for this time: it "
                     "gets more packets than it can handle, and those of open connections go "

@@ -12,10 +12,17 @@
 //
 // Above an eighth there is no limit, so that the only client of an idle server, such as a load
 // balancer, can use seven eighths of it. No open connection is closed.
+//
+// The share of a service counts from a 16th on, and is then the same part for half as many free
+// blocks. If both counted from an eighth on, one network with seven eighths of the blocks in one
+// service would close this service to all others.
 #pragma once
 #include "tcp/tcp_internal.h"
 
-enum { TCP_PRESSURE_SHARE = 8 };  // an eighth
+enum {
+    TCP_PRESSURE_SHARE = 8,          // an eighth: of prefixes
+    TCP_PRESSURE_SERVICE_SHARE = 16  // of services
+};
 
 // tcp_is_pressed: whether shares count now.
 static inline bool tcp_is_pressed(const struct tcp *t)

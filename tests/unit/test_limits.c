@@ -203,7 +203,13 @@ static void a_handshake_that_ends_above_the_services_limit_waits_for_room(void *
 
 // ---- shares of the last eighth of the blocks
 
-enum { BLOCKS = 64, EIGHTH = BLOCKS / 8, HALF_PPM = 500000, FAR = 0x0a000102 };
+enum {
+    BLOCKS = 64,
+    EIGHTH = BLOCKS / 8,
+    SIXTEENTH = BLOCKS / 16,
+    HALF_PPM = 500000,
+    FAR = 0x0a000102
+};
 
 static struct raw *shared(uint32_t prefix_ppm)
 {
@@ -312,21 +318,47 @@ static void half_open_connections_do_not_count_for_a_prefix(void **state)
     done(r);
 }
 
-static void a_service_leaves_the_last_eighth_to_another_one(void **state)
+// A second service, and a share for each.
+static struct raw *two_services(uint32_t prefix_ppm)
 {
-    struct raw *r = shared(0);
+    struct raw *r = shared(prefix_ppm);
     struct tcp *t = &r->e.tcp;
     t->cfg.service_share_ppm = HALF_PPM;
     t->n_services = 2;
     t->services[1] = t->services[0];
     t->services[1].ports[0] = PAIR_PORT + 1;
     r->e.services[1] = r->e.services[0];
-    assert_int_equal(open_all(r, ATTACKER), BLOCKS - EIGHTH + 1);
-    assert_int_equal(drops(r, DROP_service_share), 1);
+    return r;
+}
+
+static void assert_second_answers(struct raw *r, uint32_t from)
+{
     raw_seg(r, SEG_SYN, 100, 0, 0, 0)->key =
-        (struct flow_key){ip_from_v4(ATTACKER), 0, 0, 1, PAIR_PORT + 1};
+        (struct flow_key){ip_from_v4(from), 0, 0, 1, PAIR_PORT + 1};
     raw_turn(r, 1);
     assert_int_equal(r->e.tcp.n_out, 1);
+}
+
+static void a_service_leaves_the_last_16th_to_another_one(void **state)
+{
+    struct raw *r = two_services(0);
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS - SIXTEENTH + 1);
+    assert_int_equal(drops(r, DROP_service_share), 1);
+    assert_second_answers(r, ATTACKER);
+    done(r);
+}
+
+static void a_network_that_fills_a_service_leaves_a_16th_of_it_to_others(void **state)
+{
+    struct raw *r = two_services(HALF_PPM);
+    assert_int_equal(open_all(r, ATTACKER), BLOCKS - EIGHTH + 1);
+    assert_int_equal(drops(r, DROP_prefix_share), 1);
+    unsigned others = 0;
+    while (open_from(r, FAR + others * 256, 1))
+        others++;
+    assert_int_equal(others, EIGHTH - SIXTEENTH);
+    assert_int_equal(drops(r, DROP_service_share), 1);
+    assert_second_answers(r, FAR + 8 * 256);
     done(r);
 }
 
@@ -653,7 +685,8 @@ int main(void)
         T(a_handshake_that_ends_over_the_share_is_reset),
         T(by_cookies_a_prefix_gets_no_more_than_by_records),
         T(half_open_connections_do_not_count_for_a_prefix),
-        T(a_service_leaves_the_last_eighth_to_another_one),
+        T(a_service_leaves_the_last_16th_to_another_one),
+        T(a_network_that_fills_a_service_leaves_a_16th_of_it_to_others),
         T(a_lone_service_can_have_all_blocks),
         T(nobody_new_is_accepted_while_the_worker_is_behind_and_others_go_on),
         T(without_the_key_syns_are_accepted_however_late_it_is),
