@@ -142,6 +142,8 @@ void load_stop_asking(struct load *l)
 {
     if (l->phase == LOAD_FULL && !l->stop_asking)
         load_full_stop(l);
+    if (!l->stop_asking)
+        l->stopped_ns = l->now_ns;
     l->stop_asking = true;
 }
 
@@ -238,6 +240,8 @@ static void next_phase(struct load *l)
         enter(l, after(l));
         return;
     }
+    if (l->phase == LOAD_ASK && l->stop_asking)
+        load_give_up_rest(l);
     if (l->phase == LOAD_ASK && l->stop_asking && l->in_flight == 0) {
         enter(l, after(l));
         return;

@@ -207,7 +207,8 @@ const struct load_counters *load_counters(const struct load *l);
 // load_lost: requests without an answer, including those that a failed connection could not send.
 uint64_t load_lost(const struct load *l);
 
-// load_all_right: whether every connection was opened, every answer arrived and was correct, and,
+// load_all_right: whether every connection was opened, every answer arrived and was correct and no
+// refusal, nothing was given up, and,
 // if `close` is set, every connection was closed.
 bool load_all_right(const struct load *l);
 

@@ -55,6 +55,15 @@ void load_give_up_late(struct load *l)
     }
 }
 
+void load_give_up_rest(struct load *l)
+{
+    if (l->p.give_up_ms == 0 || l->now_ns - l->stopped_ns <= patience_ns(l))
+        return;
+    for (uint32_t i = 0; i < l->held && l->n_out < LOAD_OUT_MAX; i++)
+        if (l->conns[i].state == LOAD_ASKED)
+            load_abandon(l, i);
+}
+
 void load_in_time(struct load *l, uint64_t since_ns)
 {
     const uint64_t ns = (l->now_ns - since_ns) & LOAD_NS_MASK;

@@ -76,7 +76,8 @@ struct load {
     struct wire_common common;
     enum load_phase phase;
     bool stop_asking;
-    uint32_t cursor;  // connections started in this phase or round
+    uint64_t stopped_ns;  // when it was set
+    uint32_t cursor;      // connections started in this phase or round
     uint32_t round;
     uint32_t in_flight;
     uint32_t held;  // connections [0, held) stay open, the others are full ones (load_full.c)
@@ -217,6 +218,9 @@ int load_give_up_init(struct load *l);
 bool load_give_up_room(const struct load *l);
 void load_give_up_note(struct load *l, uint32_t i, uint64_t since_ns);
 void load_give_up_late(struct load *l);
+
+// load_give_up_rest: give_up_ms after the last request, gives up those that are not answered yet.
+void load_give_up_rest(struct load *l);
 
 // load_in_time: counts an answer to what was due at since_ns, if it is in time.
 void load_in_time(struct load *l, uint64_t since_ns);

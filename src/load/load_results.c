@@ -26,7 +26,7 @@ bool load_all_right(const struct load *l)
     const struct load_counters *c = &l->c;
     return (c->opened == l->held || l->udp != NULL) && (c->answered | c->stream_bytes) != 0 &&
            load_lost(l) == 0 && c->wrong == 0 && c->failed == 0 && full_all_right(l) &&
-           (l->p.shared || c->strangers == 0) &&
+           c->given_up == 0 && c->refused == 0 && (l->p.shared || c->strangers == 0) &&
            (!l->p.close || c->closed == l->held || l->udp != NULL);
 }
 

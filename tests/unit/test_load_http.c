@@ -230,6 +230,7 @@ static void clients_without_patience_take_503_for_an_answer_that_is_no_work(void
     assert_int_equal(c->wrong, 0);
     assert_int_equal(c->failed, 0);
     assert_int_equal(load_corrected(load)->n, 2);
+    assert_false(load_all_right(load));
 }
 
 int main(void)

@@ -157,6 +157,30 @@ static void what_waited_for_too_long_is_given_up_and_a_late_answer_is_not_in_tim
     assert_true(load_histogram_ns(load_latency(load), 0.1) <= 1000000);
 }
 
+static void what_is_not_answered_in_time_after_the_last_request_is_given_up(void **state)
+{
+    (void)state;
+    struct load_params p = at_a_rate(2);
+    p.give_up_ms = 50;
+    open_all(&p);
+    turn();
+    const struct sent first = *next_sent();
+    turn();
+    const struct sent request = *next_sent();
+    load_stop_asking(load);
+    answer(&first);
+    next_sent();
+    pass_ms(49);
+    assert_nothing_sent();
+    pass_ms(2);
+    const struct sent *rst = next_sent();
+    assert_int_equal(rst->conn, request.conn);
+    assert_int_equal(rst->seg.flags, SEG_RST | SEG_ACK);
+    assert_int_equal(rst->seg.seq, request.seg.seq + PAYLOAD);
+    assert_int_equal(load_counters(load)->given_up, 1);
+    assert_int_equal(turn(), LOAD_END);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_teardown(f, teardown)
@@ -167,6 +191,7 @@ int main(void)
         T(a_client_that_comes_late_charges_itself),
         T(at_most_the_window_is_asked_and_the_rest_is_told),
         T(without_a_rate_there_is_nothing_to_correct),
+        T(what_is_not_answered_in_time_after_the_last_request_is_given_up),
         T(what_waited_for_too_long_is_given_up_and_a_late_answer_is_not_in_time),
     };
 #undef T
