@@ -1,7 +1,7 @@
 # bench_rows.sh: the rows of scripts/bench: what each runs, how long, and how many 2 MiB pages it wants.
 # Sourced after lib.sh, before the options are read.
 
-ALL=(machine micro echo growth pipeline scale hold keepalive rate lives stream udp jitter budget tree latency kernel-ports peers ports restart max)
+ALL=(machine micro echo growth pipeline scale hold keepalive rate lives stream udp jitter budget tree latency kernel-ports peers ports restart overload max)
 
 QUICK_ROWS=(echo hold rate stream udp jitter budget latency)  # of --quick, if none is named
 
@@ -138,6 +138,7 @@ row_latency() { bench_latency $SLICES; }
 row_kernel-ports() { bench_kernel_ports $SLICES; }
 row_peers() { bench_peers $PEER_SECONDS $PEER_COUNTS "${PEERS[@]}"; }
 row_ports() { bench_ports $SECONDS_EACH; }
+row_overload() { bench_overload $((SECONDS_EACH + 1)); }
 row_restart() {
     say "restart: connections of a server that is killed or restarted go on in the next one"
     if [ -n "$QUICK" ]; then

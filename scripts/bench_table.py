@@ -276,8 +276,40 @@ def restart_rows():
                   opened >= n and closed + failed == opened and failed + others <= refused and wrong == 0 and size >= kills * RESTART_BYTES)
 
 
+# The kinds of overload, what they are called, and the figure that is their peak.
+OVERLOAD = (
+    ("syn", "SYN flood of 1, 2, 10 times the peak beside good connections", "full_per_s"),
+    ("connections", "connections at 1, 2, 10 times the peak", "full_per_s"),
+    ("requests", "requests at 1, 2, 10 times the peak on open connections", "answers_per_s"),
+    ("slow", "readers that take nothing, 1, 2, 10 times the send buffers", "answers_per_s"),
+    ("pool", "idle connections, 1, 2, 10 times as many as there are", "full_per_s"),
+    ("port", "a port that accepts nothing, transfers of 8, 16, 80 connections", "answers_per_s"),
+)
+
+
+def overload_rows():
+    times = (1, 2, 10)
+
+    def shares(v):
+        return [good / peak if peak else 0 for good, peak in zip(v[:3], v[3:6])]
+
+    for kind, what, peak in OVERLOAD:
+        for server in ("c10m", "nginx"):
+            base = "overload/%s/%s/" % (server, kind)
+            p99 = "full_p99_us" if peak == "full_per_s" else "p99_us"
+            yield Row("overload", "%s: %s" % (server, what) + (": 90 % of the peak in good work" if server == "c10m" else ""),
+                      [base + "%d/%s" % (n, name) for name in ("in_time_per_s", "peak/" + peak, p99) for n in times],
+                      lambda *v: " ".join("%.0f %%" % (100 * s) for s in shares(v)) + ", p99 %.0f ms" % (v[8] / 1000),
+                      lambda *v: "peak " + rate(v[5]), lambda *v: min(shares(v)[1:]), None,
+                      (lambda *v: min(shares(v)[1:]) >= 0.9) if server == "c10m" else None)
+        yield Row("overload", "control tree meanwhile, %s: answers within 100 ms" % kind,
+                  ["overload/c10m/%s/%d/control/%s" % (kind, n, name) for name in ("max_ms", "failed", "reads") for n in times],
+                  lambda *v: "%.0f ms at most, %.0f of %.0f failed" % (max(v[:3]), sum(v[3:6]), sum(v[6:9])), lambda *v: "100 ms",
+                  lambda *v: max(v[:3]) / 100, lambda *v: sum(v[3:6]) == 0, lambda *v: max(v[:3]) <= 100)
+
+
 def rows():
-    for some in (echo_rows, connection_rows, byte_rows, time_rows, tree_rows, part_rows, peer_rows, restart_rows, machine_rows):
+    for some in (echo_rows, connection_rows, byte_rows, time_rows, tree_rows, part_rows, peer_rows, restart_rows, overload_rows, machine_rows):
         yield from some()
 
 
