@@ -48,7 +48,7 @@ struct tcp_config {
     uint32_t initial_window;  // segments
     uint32_t pacing_rtt_ms;   // the shortest RTT with pacing; 0: no pacing
     uint32_t prefix_share_ppm, service_share_ppm;  // tcp/tcp_share.h; 0: no limit
-    uint32_t accept_wait_us;  // SYNs are dropped while tcp.behind_us is larger; UINT32_MAX: never
+    uint32_t accept_wait_us;  // SYNs are dropped while tcp.full_us is larger; UINT32_MAX: never
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies
@@ -60,6 +60,7 @@ struct tcp_config {
     uint16_t mss6;  // announced over IPv6: MTU less 60
 };
 
-// tcp_config_default: the values of [tcp] in config/default.conf, but without shares: a program
-// that measures opens as many connections from one address as there are.
+// tcp_config_default: the values of [tcp] in config/default.conf, but without shares and
+// accept_wait: a program that measures opens as many connections from one address as there are, as
+// fast as it can.
 struct tcp_config tcp_config_default(void);

@@ -330,10 +330,11 @@ static bool open_fast(struct tcp *t, const struct syn_record *r, const struct se
 
 // is_behind: whether the worker is so far behind that it accepts nobody new. A SYN is the cheapest
 // packet to drop: its sender tries again in a second, and nothing was done for it yet. Without this
-// the device drops packets of all connections alike, and most of the work already done is lost.
+// the device drops packets of all connections alike, and most of the work already done is lost. A
+// worker that only stood still is not behind: full_us.
 static inline bool is_behind(const struct tcp *t)
 {
-    return unlikely(t->behind_us > t->cfg.accept_wait_us);
+    return unlikely(t->behind_us > t->cfg.accept_wait_us) && t->full_us > t->cfg.accept_wait_us;
 }
 
 // RFC 9293 3.10.7.2, second: the SYN.

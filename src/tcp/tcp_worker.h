@@ -94,6 +94,7 @@ struct tcp {
     uint32_t behind_us;  // how long what this turn received has waited, at most (worker/loop.c)
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_dirty;                 // blocks in it
+    uint32_t full_us;  // while behind_us != 0: for how long all bursts were full (worker/loop.c)
     uint32_t touched;  // the block that an event, timer or output works on (tcp_touch())
     // A filter of the entries added to the table since tcp_burst(): no bit, no entry
     // (tcp_new_flows.h).

@@ -29,12 +29,19 @@ uint64_t worker_tsc_hz(const struct worker *w)
 }
 
 // note_full: a burst as large as any leaves packets in the device's queue, or just emptied it.
+// full_us begins with the first of them: if the worker stood still before it, because the host had
+// taken its core, the packets have waited, but there are not more than it can handle.
 static NOINLINE void note_full(struct worker *w, struct worker_port *wp)
 {
     wp->burst_full = (uint16_t)MAX(w->n_rx, (uint32_t)BURST_MAX / 2);
     if (wp->emptied_us == 0)  // the first burst of all
         wp->emptied_us = w->tcp.now.us;
     w->tcp.behind_us = (uint32_t)MIN(w->tcp.now.us - wp->emptied_us, UINT32_MAX - 1);
+    if (wp->full_after_us != wp->emptied_us || wp->full_us == 0) {  // the first one
+        wp->full_after_us = wp->emptied_us;
+        wp->full_us = w->tcp.now.us;
+    }
+    w->tcp.full_us = (uint32_t)MIN(w->tcp.now.us - wp->full_us, UINT32_MAX);
     w->highest.behind_us = MAX(w->highest.behind_us, w->tcp.behind_us);
 }
 

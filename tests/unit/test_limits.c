@@ -379,7 +379,7 @@ static void nobody_new_is_accepted_while_the_worker_is_behind_and_others_go_on(v
     uint32_t ack = 0;
     t->cfg.accept_wait_us = 1000;
     assert_true(half_open(r, OTHER, 1000, &ack));
-    t->behind_us = 1001;
+    t->behind_us = t->full_us = 1001;
     assert_false(open_from(r, ATTACKER, 1000));
     assert_int_equal(drops(r, DROP_accept_wait), 1);
     send_from(r, OTHER, 1000, SEG_ACK, ack);  // what has begun is not lost
@@ -392,7 +392,7 @@ static void nobody_new_is_accepted_while_the_worker_is_behind_and_others_go_on(v
 static void without_the_key_syns_are_accepted_however_late_it_is(void **state)
 {
     struct raw *r = limited(16, 0);
-    r->e.tcp.behind_us = UINT32_MAX - 1;
+    r->e.tcp.behind_us = r->e.tcp.full_us = UINT32_MAX - 1;
     assert_true(open_from(r, ATTACKER, 1000));
     done(r);
 }
