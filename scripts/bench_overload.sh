@@ -127,6 +127,7 @@ ov_pool() {
 }
 # Bulk transfers over a second port, whose client is stopped (SIGSTOP): the port accepts nothing more.
 ov_port() {
+    local waits
     ov_peak_requests "$1"
     printf '%s\n' "[cpu]" "linux = $SERVER_CORE" "workers = $CLIENT_CORE" "exclusive = off" "[memory]" "hugepage = none" "[control]" "name = bench$$d" \
         "[port z]" "driver = memif" "role = client" "device = $LAB/memif.sock" "address = 10.89.1.1/16" >"$LAB/stuck.conf"
@@ -134,9 +135,11 @@ ov_port() {
     sleep 2
     kill -STOP "$SENDER"
     ov_probed "$1" ov_load "$1" request --connections 64 --rate "$OV_PEAK" "${impatient[@]}"
-    awk -v name="overload/$1/tx_waits" '$1 == "tx_waits" { print name "\t" $2 }' "$LAB/run/proc/cores/$SERVER_CORE/counters" >>"$FIGURES"
+    waits=$(awk '$1 == "tx_waits" { print $2 }' "$LAB/run/proc/cores/$SERVER_CORE/counters")
     kill -CONT "$SENDER"
     stop_sender
+    [ "$waits" -gt 0 ] || { echo "overload: the second port accepted everything" >&2; return 1; }
+    printf 'overload/%s/tx_waits\t%s\n' "$1" "$waits" >>"$FIGURES"
 }
 
 # ov_beside NAME GREEDY_OPTIONS... -- LOAD OPTION...: the load, beside greedy clients that came a second before.
