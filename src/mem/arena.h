@@ -49,8 +49,8 @@ void arena_drop(struct arena *a);
 
 // arena_open_next: as arena_open() for an arena that is to replace `kept`, another one of
 // params->name that a dead process kept. Both have memory, in pages of the same size. The process
-// closes `kept` after it. arena_succeed: it takes the place of `kept`, which may be closed from then
-// on: the next process finds the new one. -1: *e, and nothing has changed.
+// closes `kept` after it. arena_succeed: it takes the place of `kept`, which may be closed from
+// then on: the next process finds the new one. -1: *e, and nothing has changed.
 struct arena *arena_open_next(struct arena *kept, const struct arena_params *params, struct err *e);
 int arena_succeed(struct arena *a, struct err *e);
 
