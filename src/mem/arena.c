@@ -150,10 +150,20 @@ static int open_dir(struct arena *a, const struct arena_params *p, struct err *e
     if (hugedir_open(&a->dir, p->dir, p->name, p->keep, e) != 0)
         return err_key(e, "memory.hugetlbfs");
     a->has_dir = true;
+    if (p->keep)
+        hugedir_settle(&a->dir, p->at_offset);
     if (p->keep && map_kept(a, p->at_offset))
         return 1;
     hugedir_drop(&a->dir);  // a mark without a file
     return p->keep ? hugedir_keep(&a->dir, e) : 0;
+}
+
+// kind_of: the size of pages stays in an arena that replaces another one.
+static enum pages_kind kind_of(const struct arena *a, const struct arena_params *p)
+{
+    if (a->before == NULL || p->pages != PAGES_AUTO)
+        return p->pages;
+    return a->before->page_bytes == PAGE_1G ? PAGES_1G : PAGES_2M;
 }
 
 static int choose_pages(struct arena *a, const struct arena_params *p, struct err *e)
@@ -163,7 +173,7 @@ static int choose_pages(struct arena *a, const struct arena_params *p, struct er
     page_supply_read(&h, "/sys", p->node);
     memory_4k_read(&of_4k, "/proc");
     page_supply_spare(&h, &of_4k);
-    if (page_supply_choose(&h, p->pages, p->bytes, p->leave_bytes, &a->page_bytes, e) != 0)
+    if (page_supply_choose(&h, kind_of(a, p), p->bytes, p->leave_bytes, &a->page_bytes, e) != 0)
         return -1;
     a->reserved_bytes = ALIGN_UP(p->bytes, a->page_bytes);
     return 0;
@@ -214,16 +224,17 @@ struct arena *arena_open_next(struct arena *kept, const struct arena_params *par
     return open_arena(kept, params, e);
 }
 
-int arena_succeed(struct arena *a, struct err *e)
+void arena_succeed(struct arena *a)
 {
-    struct arena *before = a->before;
-    if (hugedir_succeed(&before->dir, a->page_bytes, e) != 0)
-        return -1;
-    a->dir = before->dir;
+    a->dir = a->before->dir;
     a->has_dir = true;
+    a->before->has_dir = false;
     a->before = NULL;
-    before->has_dir = false;
-    return 0;
+}
+
+void arena_free_pages(struct arena *kept)
+{
+    madvise(kept->at, kept->reserved_bytes, MADV_REMOVE);  // else the next start does
 }
 
 bool arena_is_kept(const struct arena *a)

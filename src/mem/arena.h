@@ -48,11 +48,16 @@ const char *arena_fault(const struct arena *a);
 void arena_drop(struct arena *a);
 
 // arena_open_next: as arena_open() for an arena that is to replace `kept`, another one of
-// params->name that a dead process kept. Both have memory, in pages of the same size. The process
-// closes `kept` after it. arena_succeed: it takes the place of `kept`, which may be closed from
-// then on: the next process finds the new one. -1: *e, and nothing has changed.
+// params->name that a dead process kept. Both have memory, in pages of the same size. It replaces
+// `kept` when its user stores its address at params->at_offset: from then on the next process finds
+// the new one. If the user closes it without that, the next process finds `kept`.
+//
+// arena_succeed: its address was stored: what is left to do. arena_free_pages: of `kept`, which
+// nobody looks at any more; it is then closed. Both work in a process without rights in the
+// directory.
 struct arena *arena_open_next(struct arena *kept, const struct arena_params *params, struct err *e);
-int arena_succeed(struct arena *a, struct err *e);
+void arena_succeed(struct arena *a);
+void arena_free_pages(struct arena *kept);
 
 // arena_images: a file that outlives this process together with the arena, for an image_store. If
 // *kept, it is the one that lay beside a kept arena, also if `a` is to replace that, else empty.

@@ -225,9 +225,7 @@ static int take_lock(struct hugedir *d, struct err *e)
         return err_set(e, "%s: %s", path, strerror(errno));
     if (lockfile_sign(d->lock_fd) != 0)
         return err_set(e, "%s: %s", path, strerror(errno));
-    if (d->keep)
-        hugedir_drop_next(d);  // of a start that was killed
-    else
+    if (!d->keep)
         hugedir_drop(d);  // files under our name without a lock file, or kept
     return 0;
 }
@@ -241,12 +239,26 @@ void hugedir_drop_next(const struct hugedir *d)
     }
 }
 
-int hugedir_succeed(const struct hugedir *d, size_t page_bytes, struct err *e)
+// is_marked: whether the eight bytes at `mark` of the file are not 0.
+static bool is_marked(int fd, uint64_t mark)
 {
-    char from[PATH_BYTES], to[PATH_BYTES];
-    next_path(from, d->dir, size_dir(page_bytes), d->name);
-    file_path(to, d->dir, size_dir(page_bytes), d->name);
-    return rename(from, to) == 0 ? 0 : err_set(e, "%s: %s", to, strerror(errno));
+    uint64_t at;
+    return pread(fd, &at, sizeof(at), (off_t)mark) == (ssize_t)sizeof(at) && at != 0;
+}
+
+void hugedir_settle(const struct hugedir *d, uint64_t mark)
+{
+    char next[PATH_BYTES], path[PATH_BYTES];
+    for (unsigned i = 0; i < ARRAY_LEN(SIZE_DIRS); i++) {
+        next_path(next, d->dir, SIZE_DIRS[i], d->name);
+        file_path(path, d->dir, SIZE_DIRS[i], d->name);
+        const int fd = open(next, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 && is_marked(fd, mark))
+            rename(next, path);
+        if (fd >= 0)
+            close(fd);
+    }
+    hugedir_drop_next(d);  // of a start that did not come so far
 }
 
 void hugedir_drop(struct hugedir *d)
@@ -270,8 +282,8 @@ int hugedir_keep(struct hugedir *d, struct err *e)
     return 0;
 }
 
-// open_kept: the file NAME with such pages that its owner keeps or kept; -1: errno.
-static int open_kept(const char *dir, const char *name, size_t page_bytes, int access,
+// open_kept: the file NAME, or NAME.next, with such pages that its owner keeps or kept; -1: errno.
+static int open_kept(const char *dir, const char *name, bool next, size_t page_bytes, int access,
                      struct hugedir_kept *out)
 {
     char path[PATH_BYTES];
@@ -280,7 +292,7 @@ static int open_kept(const char *dir, const char *name, size_t page_bytes, int a
     errno = ENOENT;
     if (!is_kept(dir, name))
         return -1;
-    file_path(path, dir, size_dir(page_bytes), name);
+    (next ? next_path : file_path)(path, dir, size_dir(page_bytes), name);
     const int fd = open(path, access | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -1;
@@ -296,25 +308,31 @@ static int open_kept(const char *dir, const char *name, size_t page_bytes, int a
 }
 
 // open_huge: the one in hugepages; -1: errno.
-static int open_huge(const char *dir, const char *name, int access, struct hugedir_kept *out)
+static int open_huge(const char *dir, const char *name, bool next, int access,
+                     struct hugedir_kept *out)
 {
-    const int fd = open_kept(dir, name, PAGE_2M, access, out);
-    return fd >= 0 || errno != ENOENT ? fd : open_kept(dir, name, PAGE_1G, access, out);
+    const int fd = open_kept(dir, name, next, PAGE_2M, access, out);
+    return fd >= 0 || errno != ENOENT ? fd : open_kept(dir, name, next, PAGE_1G, access, out);
 }
 
 int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out)
 {
-    return open_huge(d->dir, d->name, O_RDWR, out);
+    return open_huge(d->dir, d->name, false, O_RDWR, out);
 }
 
 int hugedir_reopen_4k(const struct hugedir *d, struct hugedir_kept *out)
 {
-    return open_kept(d->dir, d->name, PAGE_4K, O_RDWR, out);
+    return open_kept(d->dir, d->name, false, PAGE_4K, O_RDWR, out);
 }
 
-int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out)
+int hugedir_look(const char *dir, const char *name, uint64_t mark, struct hugedir_kept *out)
 {
-    return open_huge(dir, name, O_RDONLY, out);
+    const int fd = open_huge(dir, name, true, O_RDONLY, out);
+    if (fd >= 0 && is_marked(fd, mark))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return open_huge(dir, name, false, O_RDONLY, out);
 }
 
 // unmount_ours: unmounts `path` if a c10m process mounted it. A mount in use stays, unless flags

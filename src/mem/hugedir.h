@@ -5,9 +5,9 @@
 //                   the process ends, also by SIGKILL
 //   DIR/NAME.keep   the files of NAME stay when its owner dies, for the next start of NAME
 //   DIR/.made       how many components of DIR were created here; the last process removes them
-//   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner, and perhaps NAME.next, which is
-//                   going to replace it. A process mounts it if it is not
-//                   mounted (source "c10m"); the last process unmounts it
+//   DIR/2M, DIR/1G  hugetlbfs with one file NAME for each owner, and perhaps NAME.next, which
+//                   replaces it. A process mounts it if it is not mounted (source "c10m"); the last
+//                   process unmounts it
 //   DIR/4K          tmpfs, in the same way, for what outlives a process in common pages
 #pragma once
 #include "base/base.h"
@@ -45,9 +45,9 @@ struct hugedir_kept {
 };
 
 // hugedir_reopen: opens the file NAME that a dead owner kept. Returns a descriptor, or -1: there is
-// none. hugedir_look: opens it to read, also while its owner lives; -1: errno is ENOENT if there is
-// none.
-int hugedir_look(const char *dir, const char *name, struct hugedir_kept *out);
+// none. hugedir_look: opens it to read, or the one that has replaced it (hugedir_create_next()),
+// also while its owner lives; -1: errno is ENOENT if there is none.
+int hugedir_look(const char *dir, const char *name, uint64_t mark, struct hugedir_kept *out);
 int hugedir_reopen(const struct hugedir *d, struct hugedir_kept *out);
 
 // hugedir_reopen_4k: the file NAME on the tmpfs, as hugedir_reopen().
@@ -61,11 +61,12 @@ uint64_t hugedir_dead_bytes(const char *dir, size_t page_bytes);
 // on the tmpfs (PAGE_4K), which it mounts if needed (as root). Returns a descriptor, or -1.
 int hugedir_create(const struct hugedir *d, size_t page_bytes, struct err *e);
 
-// hugedir_create_next: the same for a file that is to replace NAME. hugedir_succeed: it replaces a
-// file NAME of the same page size, in one step. -1: *e, and NAME is what it was. hugedir_drop_next:
-// removes it. The next start of NAME removes the one of a process that was killed.
+// hugedir_create_next: the same for a file that is to replace NAME. It does so when its owner
+// stores something other than 0 in the eight bytes at `mark`, which a process without rights in DIR
+// can do. hugedir_settle: NAME is the one that the dead owner had last, and there is no other any
+// more. hugedir_drop_next: removes it.
 int hugedir_create_next(const struct hugedir *d, size_t page_bytes, struct err *e);
-int hugedir_succeed(const struct hugedir *d, size_t page_bytes, struct err *e);
+void hugedir_settle(const struct hugedir *d, uint64_t mark);
 void hugedir_drop_next(const struct hugedir *d);
 
 // hugedir_close: removes the files of NAME, unless they are kept, and of dead owners. The last

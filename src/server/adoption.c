@@ -90,7 +90,7 @@ static int begin_anew(struct server *s, const char *layout, struct err *err)
     strcpy(a->layout, layout);
     memcpy(a->keys, s->keys.of, sizeof(a->keys));
     memcpy(a->rss_key, s->rss_key, sizeof(a->rss_key));
-    a->at = a;
+    a->at = s->move == NULL ? a : NULL;  // adoption_move_end()
     a->epoch_us = boot_us();
     for (unsigned i = 0; i < TCP_SERVICES_MAX; i++)
         a->image_owner[i] = (uint8_t)i;

@@ -31,6 +31,7 @@ struct verdict {
     struct err reason;
     const char *why;  // they are not adopted; NULL: they are
     bool moves;       // to memory of another layout
+    struct text gone;
 };
 
 // judge: a move changes a->states to what the start finds.
@@ -41,9 +42,11 @@ static void judge(struct verdict *v, const struct server_params *p, struct adopt
     text_init(&layout, 1 << 16);
     adoption_layout(p, &layout);
     *v = (struct verdict){.moves = false};
+    text_init(&v->gone, 1 << 16);
     v->why = adoption_differs(a, text_str(&layout), v->line);
     if (v->why == v->line) {
-        v->moves = adoption_move_forecast(a, p, text_str(&layout), &a->states, &v->reason) == 0;
+        v->moves =
+            adoption_move_forecast(a, p, text_str(&layout), &a->states, &v->gone, &v->reason) == 0;
         v->why = v->moves ? NULL : v->line;
     } else if (v->why == NULL && kept->bytes != ALIGN_UP(server_arena_bytes(p), kept->page_bytes)) {
         v->why = "its memory is shorter or longer than its layout says";
@@ -107,6 +110,8 @@ static int forecast(const struct server_params *p, int fd, const struct hugedir_
                     v.line,
                     ledger_grouped(bytes, ALIGN_UP(server_arena_bytes(p), kept->page_bytes)));
     service_lines(p, &state.a, v.moves, out);
+    text_printf(out, "%s", text_str(&v.gone));
+    text_free(&v.gone);
     return 0;
 }
 
@@ -117,7 +122,7 @@ int adoption_forecast(const struct server_params *p, struct text *out)
         text_printf(out, "adoption: [control] adopt = never\n");
         return 0;
     }
-    const int fd = hugedir_look(p->huge_dir, p->prefix, &kept);
+    const int fd = hugedir_look(p->huge_dir, p->prefix, offsetof(struct adoption, at), &kept);
     if (fd < 0 && errno == ENOENT) {
         text_printf(out, "adoption: no server of this name has connections that stay\n");
         return 0;

@@ -7,6 +7,8 @@
 #include "server/adoption_state.h"
 #include "tcp/tcp_time_wait.h"
 
+#define REGION_BYTES_MAX (UINT64_C(1) << 42)  // sums of all do not wrap
+
 static const char WORKERS[] = "[cpu] workers ";
 static const char NETS[] = "] memory of neighbors ";
 
@@ -22,6 +24,8 @@ static int read_region(struct layout *l, const struct region *names, const char 
     for (unsigned i = 0; i < REGION_COUNT; i++) {
         if (strcmp(name, names[i].name) != 0)
             continue;
+        if (l->region[i].bytes != 0 || bytes > REGION_BYTES_MAX)
+            return -1;
         l->region[i] = (struct layout_region){l->worker_bytes, bytes, count};
         l->worker_bytes += ALIGN_UP(bytes, CACHE_LINE);
         return 0;
@@ -98,16 +102,15 @@ static uint64_t needs(enum region_id r, uint64_t count)
 
 static int check_sizes(const struct layout *l, const struct region *names, struct err *why)
 {
-    static const enum region_id all[] = {REGION_BLOCKS, REGION_SYN_RECORDS, REGION_EXTENSIONS,
-                                         REGION_BUFFERS, REGION_WORKER};
+    static const enum region_id all[] = {REGION_BLOCKS,  REGION_SYN_RECORDS, REGION_EXTENSIONS,
+                                         REGION_FLIGHTS, REGION_BUFFERS,     REGION_WORKER};
     if (l->n_workers == 0 || l->n_workers > SERVER_WORKERS_MAX)
         return err_set(why, "%s%u", WORKERS, l->n_workers);
     for (unsigned i = 0; i < ARRAY_LEN(all); i++)
         if (l->region[all[i]].bytes == 0)
             return err_set(why, "no memory %s", names[all[i]].name);
     for (unsigned i = 0; i < REGION_COUNT; i++)
-        if (l->region[i].bytes != 0 && (l->region[i].bytes > UINT32_MAX * UINT64_C(1024) ||
-                                        needs(i, l->region[i].count) > l->region[i].bytes))
+        if (l->region[i].bytes != 0 && needs(i, l->region[i].count) > l->region[i].bytes)
             return err_set(why, "memory %s is too short", names[i].name);
     return 0;
 }

@@ -18,6 +18,7 @@ struct adoption_move {
     struct adoption *state;
     struct layout layout;
     bool same_nets;
+    bool ended;  // adoption_move_end()
     struct tcp_move_map map;
     struct tcp_left left[SERVER_WORKERS_MAX];  // by earlier worker, as the next two
     uint32_t hand[SERVER_WORKERS_MAX][HAND_MAX];
@@ -36,38 +37,64 @@ static uint8_t service_now(const struct server_params *p, const char *name, cons
     return TCP_MOVE_NONE;
 }
 
-// local_now: the address that has not been found before for another one of the earlier server: free
-// places of a port are alike.
-static uint8_t local_now(const struct server_params *p, const char *port, const char *addr,
-                         bool found[TCP_LOCALS_MAX])
+// local_now: the address of that port that has not been found before for another one of the earlier
+// server: free places are alike.
+static uint8_t local_now(const struct server_params *p, const char *port,
+                         const struct ip_addr *addr, bool found[TCP_LOCALS_MAX])
 {
-    char text[IP_TEXT_BYTES];
     unsigned local = 0;
     for (unsigned i = 0; i < p->n_ports; i++)
         for (unsigned k = 0; k < p->ports[i].net.n_locals; k++, local++)
             if (!found[local] && strcmp(p->ports[i].port.name, port) == 0 &&
-                strcmp(ip_text(&p->ports[i].net.locals[k].addr, text), addr) == 0) {
+                ip_equal(&p->ports[i].net.locals[k].addr, addr)) {
                 found[local] = true;
                 return (uint8_t)local;
             }
     return TCP_MOVE_NONE;
 }
 
-static struct tcp_move_map map_of(const struct layout *l, const struct server_params *p)
+static bool is_none(const struct ip_addr *a)
+{
+    return ip_is_zero(a) || (ip_is_v4(a) && ip_to_v4(a) == 0);
+}
+
+// map_locals: addr: what the earlier server had at each place at last: one that follows an
+// interface of Linux gets addresses while it runs, in places that its configuration leaves free.
+// Such an address has a free place of the port until Linux says it again, or the place that the
+// configuration gives it now.
+static void map_locals(struct tcp_move_map *map, const struct layout *l,
+                       const struct server_params *p, const struct ip_addr *addr)
 {
     bool found[TCP_LOCALS_MAX] = {false};
+    for (uint32_t i = 0; i < l->n_locals; i++)
+        map->local[i] = local_now(p, l->local[i].port, &addr[i], found);
+    for (uint32_t i = 0; i < l->n_locals; i++) {
+        struct ip_addr free_place;
+        if (map->local[i] == TCP_MOVE_NONE && ip_parse(l->local[i].addr, &free_place) &&
+            is_none(&free_place))
+            map->local[i] = local_now(p, l->local[i].port, &free_place, found);
+    }
+}
+
+static struct tcp_move_map map_of(const struct layout *l, const struct server_params *p,
+                                  const struct ip_addr *addr)
+{
     struct tcp_move_map map = {.n_services = l->n_services, .n_locals = l->n_locals};
     for (uint32_t i = 0; i < l->n_services; i++)
         map.service[i] = service_now(p, l->service[i].name, l->service[i].app);
-    for (uint32_t i = 0; i < l->n_locals; i++)
-        map.local[i] = local_now(p, l->local[i].port, l->local[i].addr, found);
+    memcpy(map.addr, addr, l->n_locals * sizeof(map.addr[0]));
+    map_locals(&map, l, p, addr);
     return map;
+}
+
+static const struct worker *worker_of(const struct adoption_move *m, unsigned w)
+{
+    return (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
 }
 
 static void look_at_hand(struct adoption_move *m, unsigned w)
 {
-    const struct worker *before =
-        (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+    const struct worker *before = worker_of(m, w);
     struct tcp_left *left = &m->left[w];
     layout_left(&m->layout, w, (uint8_t *)m->state, left);
     left->hand = m->hand[w];
@@ -109,7 +136,7 @@ static int read_earlier(struct adoption_move *m, const struct server_params *p, 
         arena_reserved_bytes(m->arena))
         return err_set(why, "its memory is shorter than its layout says");
     m->same_nets = layout_same_nets(was, layout);
-    m->map = map_of(&m->layout, p);
+    m->map = map_of(&m->layout, p, worker_of(m, 0)->homes.local);
     for (unsigned w = 0; w < m->layout.n_workers; w++)
         look_at_hand(m, w);
     return 0;
@@ -161,8 +188,7 @@ static void move_times(struct adoption *to, const struct adoption_move *m)
     to->clock_us = m->state->clock_us;
     to->ran_us = m->state->ran_us;
     for (unsigned w = 0; w < m->layout.n_workers; w++) {
-        const struct worker *before =
-            (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+        const struct worker *before = worker_of(m, w);
         to->clock_us = MAX(to->clock_us, before->tcp.now.us);
         if (shared_u32_load(&before->state) != WORKER_IDLE)
             to->ran_us = MAX(to->ran_us, before->tcp.now.us);
@@ -172,27 +198,42 @@ static void move_times(struct adoption *to, const struct adoption_move *m)
 static void move_versions(struct sock_states *to, const struct sock_states *from,
                           const struct tcp_move_map *map, const struct server_params *p)
 {
-    const uint32_t was_unknown = shared_u32_load(&from->unknown);
+    const struct sock_states was = *from;  // perhaps the same
+    const uint32_t was_unknown = shared_u32_load(&was.unknown);
     uint32_t unknown = 0;
     for (unsigned i = 0; i < p->n_services; i++)
         to->version[i] = p->services[i].app->state_version;
     for (uint32_t i = 0; i < map->n_services; i++) {
         if (map->service[i] == TCP_MOVE_NONE)
             continue;
-        to->version[map->service[i]] = from->version[i];
+        to->version[map->service[i]] = was.version[i];
         unknown |= (was_unknown >> i & 1) << map->service[i];
     }
     shared_u32_store(&to->unknown, unknown);
 }
 
+static bool has_service(const struct server_params *p, const char *name)
+{
+    for (unsigned i = 0; i < p->n_services; i++)
+        if (strcmp(p->services[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 int adoption_move_forecast(const struct adoption *was, const struct server_params *p,
-                           const char *layout, struct sock_states *states, struct err *why)
+                           const char *layout, struct sock_states *states, struct text *gone,
+                           struct err *why)
 {
     static struct layout l;
     if (read_layout(&l, was->layout, layout, p, why) != 0)
         return -1;
-    const struct tcp_move_map map = map_of(&l, p);
+    struct ip_addr addr[TCP_LOCALS_MAX] = {{{0}}};  // where they are, nobody asks
+    const struct tcp_move_map map = map_of(&l, p, addr);
     move_versions(states, &was->states, &map, p);
+    for (uint32_t i = 0; i < l.n_services; i++)
+        if (!has_service(p, l.service[i].name))
+            text_printf(gone, "  service %s is gone: its connections are reset\n",
+                        l.service[i].name);
     return 0;
 }
 
@@ -231,7 +272,9 @@ void adoption_move_net(const struct server *s, unsigned id, uint8_t *net_region)
 {
     const struct adoption_move *m = s->move;
     const unsigned w = id % m->layout.n_workers;
-    if (m->same_nets)
+    struct region own[REGION_COUNT];
+    server_regions(&s->params, own);
+    if (m->same_nets && m->layout.region[REGION_NET].bytes == own[REGION_NET].bytes)
         memcpy(net_region, layout_at(&m->layout, w, (uint8_t *)m->state, REGION_NET),
                m->layout.region[REGION_NET].bytes);
 }
@@ -329,20 +372,21 @@ static void free_move(struct adoption_move *m)
     free(m);
 }
 
-// If that fails, what is left there is of no use any more: the connections go on here.
 void adoption_move_end(struct server *s)
 {
-    struct err err;
-    if (arena_succeed(s->arena, &err) == 0)
-        return;
-    log_line(LOG_WARN, "the connections do not outlive this process: %s", err.text);
-    arena_drop(s->move->arena);
+    s->adoption->at = s->adoption;
+    __asm__ volatile("" ::: "memory");  // this process may be killed at the next store
+    shared_u32_store(&s->move->state->complete, 0);
+    arena_succeed(s->arena);
+    s->move->ended = true;
 }
 
 void adoption_move_close(struct adoption_move *m)
 {
     if (m == NULL)
         return;
+    if (m->ended)
+        arena_free_pages(m->arena);
     arena_close(m->arena);
     free_move(m);
 }

@@ -24,9 +24,10 @@ int adoption_move_open(struct server *s, const struct arena_params *ap, const ch
 
 // adoption_move_forecast: whether a start with p, whose layout is `layout`, could copy the
 // connections of the server that left `was`; the versions of their state as that start finds them
-// are in *states. -1: *why.
+// are in *states. Appends a line to `gone` for each service that there is no more. -1: *why.
 int adoption_move_forecast(const struct adoption *was, const struct server_params *p,
-                           const char *layout, struct sock_states *states, struct err *why);
+                           const char *layout, struct sock_states *states, struct text *gone,
+                           struct err *why);
 
 // adoption_move_from: the state of the earlier server. adoption_move_state: s->adoption has begun
 // anew: takes over what goes on.
@@ -41,7 +42,8 @@ void adoption_move_net(const struct server *s, unsigned id, uint8_t *net_region)
 // the same time. Adds what is refused to *refused. -1: no memory, or no thread.
 int adoption_move_take(struct server *s, struct tcp_adopted *refused, struct err *err);
 
-// adoption_move_end: from now on the next process finds this server's arena.
+// adoption_move_end: from now on the next process finds this server's arena. This one has no rights
+// in its directory any more.
 void adoption_move_end(struct server *s);
 
 // adoption_move_close: closes the earlier arena: after adoption_move_end(), or of a start that has

@@ -128,6 +128,7 @@ static enum tcp_refusal adopt_block(struct tcp_judge *j, uint32_t ix, uint64_t h
         return why;
     }
     detach(b);
+    b->snd_cur = b->snd_head;  // a hint: the head is always right
     count_block(t, b);
     return TCP_ADOPTED;
 }

@@ -391,13 +391,11 @@ static enum tcp_refusal judge(struct claims *c, const struct block *b)
 
 enum tcp_refusal tcp_judge_block(struct tcp_judge *j, uint32_t ix)
 {
-    struct block *b = &j->t->blocks[ix];
+    const struct block *b = &j->t->blocks[ix];
     struct claims c = no_claims(j);
     j->service = b->service;
     const enum tcp_refusal why = judge(&c, b);
-    if (why == TCP_ADOPTED)
-        b->snd_cur = b->snd_head;  // a hint: the head is always right
-    else
+    if (why != TCP_ADOPTED)
         give_back(&c);
     return why;
 }

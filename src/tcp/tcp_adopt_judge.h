@@ -20,9 +20,9 @@ size_t tcp_judge_footprint(const struct tcp *t);
 void tcp_judge_init(struct tcp_judge *j, struct tcp *t, const struct tcp_adopt_params *p,
                     void *mem);
 
-// tcp_judge_block: whether block ix, which is not FREE, is whole, apart from the flow table. If it
-// is, everything that it names is claimed for it, and snd_cur is set anew; else nothing is changed.
-// tcp_judge_release: gives back what a whole block has claimed.
+// tcp_judge_block: whether block ix, which is not FREE, is whole, apart from the flow table and
+// snd_cur. If it is, everything that it names is claimed for it. tcp_judge_release: gives back what
+// a whole block has claimed. Neither writes to what is judged.
 enum tcp_refusal tcp_judge_block(struct tcp_judge *j, uint32_t ix);
 void tcp_judge_release(struct tcp_judge *j, uint32_t ix);
 

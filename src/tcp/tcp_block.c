@@ -241,9 +241,13 @@ void tcp_abort(struct tcp *t, uint32_t ix)
 
 unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key)
 {
-    if (h == NULL)
-        return 0;
-    const uint8_t *from = key->remote.b, *to = h->local[key->local_ix].b;
+    return h == NULL ? 0 : tcp_home_at(h, key, &h->local[key->local_ix]);
+}
+
+unsigned tcp_home_at(const struct tcp_homes *h, const struct flow_key *key,
+                     const struct ip_addr *local)
+{
+    const uint8_t *from = key->remote.b, *to = local->b;
     const uint16_t from_port = __builtin_bswap16(key->remote_port);
     const uint16_t to_port = __builtin_bswap16(key->local_port);
     const uint32_t hash =

@@ -19,6 +19,10 @@ int tcp_open(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_
 // there is one worker.
 unsigned tcp_home(const struct tcp_homes *h, const struct flow_key *key);
 
+// tcp_home_at: the same for a connection whose local address is `local`. h is not NULL.
+unsigned tcp_home_at(const struct tcp_homes *h, const struct flow_key *key,
+                     const struct ip_addr *local);
+
 // tcp_block_new: allocates a block for `key` and enters it in the table in place of `old`
 // (FLOW_NONE: as a new entry). BLOCK_NONE: no room.
 uint32_t tcp_block_new(struct tcp *t, const struct flow_key *key, uint8_t service, uint32_t old);

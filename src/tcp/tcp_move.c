@@ -11,6 +11,25 @@
 
 enum { FATE_FREE = UINT8_MAX };  // else enum tcp_refusal
 
+// ---- keys
+
+// translate: the key with this process's address. False: there is none.
+static bool translate(const struct tcp_move_map *map, struct flow_key *key)
+{
+    if (key->local_ix >= map->n_locals || map->local[key->local_ix] == TCP_MOVE_NONE)
+        return false;
+    key->local_ix = map->local[key->local_ix];
+    return true;
+}
+
+// can_move: whether there is a worker for the half-open record.
+static bool can_move(const struct tcp_move_map *map, const struct syn_record *r)
+{
+    struct flow_key key = r->key;
+    return r->listen == TCP_LISTEN_NONE && r->service < map->n_services &&
+           map->service[r->service] != TCP_MOVE_NONE && translate(map, &key);
+}
+
 // ---- look
 
 // view: the earlier worker as the judge wants it.
@@ -114,6 +133,32 @@ static void look_all(struct tcp_judge *j, const struct tcp_left *left,
     }
 }
 
+static struct time_wait_ring ring_of(const struct tcp_left *left, bool v6)
+{
+    return v6 ? (struct time_wait_ring){.records = (uint8_t *)left->time_wait6,
+                                        .record_bytes = sizeof(struct time_wait6),
+                                        .capacity = left->n_time_wait6}
+              : (struct time_wait_ring){.records = (uint8_t *)left->time_wait,
+                                        .record_bytes = sizeof(struct time_wait),
+                                        .capacity = left->n_time_wait};
+}
+
+// count_gone: the records that no worker takes.
+static void count_gone(const struct tcp_left *left, const struct tcp_move_map *map,
+                       struct tcp_adopted *out)
+{
+    for (uint32_t ix = 0; ix < left->n_syns; ix++)
+        out->half_open_refused += left->syns[ix].live != 0 && !can_move(map, &left->syns[ix]);
+    for (unsigned v6 = 0; v6 < 2; v6++) {
+        const struct time_wait_ring g = ring_of(left, v6);
+        for (uint32_t ix = 0; ix < g.capacity; ix++) {
+            const struct time_wait *w = time_wait_at(&g, ix);
+            struct flow_key key = time_wait_key(w);
+            out->time_wait_refused += w->live != 0 && !translate(map, &key);
+        }
+    }
+}
+
 int tcp_move_look(const struct tcp_left *left, const struct tcp_move_map *map,
                   const struct tcp *like, uint8_t *fate, struct tcp_adopted *out)
 {
@@ -128,6 +173,7 @@ int tcp_move_look(const struct tcp_left *left, const struct tcp_move_map *map,
     if (scratch != NULL) {
         tcp_judge_init(&j, v.t, &p, scratch);
         look_all(&j, left, map, fate, out);
+        count_gone(left, map, out);
     }
     free(scratch);
     view_free(&v);
@@ -146,18 +192,12 @@ struct taking {
     struct tcp_adopted *out;
 };
 
-// translate: the key with this process's address. False: there is none.
-static bool translate(const struct tcp_move_map *map, struct flow_key *key)
+// is_mine: whether the connection is at home with t. Translates its key.
+static bool is_mine(const struct tcp *t, const struct tcp_move_map *map, struct flow_key *key)
 {
-    if (key->local_ix >= map->n_locals || map->local[key->local_ix] == TCP_MOVE_NONE)
-        return false;
-    key->local_ix = map->local[key->local_ix];
-    return true;
-}
-
-static bool is_at_home(const struct tcp *t, const struct flow_key *key)
-{
-    return t->homes == NULL || tcp_home(t->homes, key) == t->homes->self;
+    const uint16_t was = key->local_ix;
+    return translate(map, key) &&
+           (t->homes == NULL || tcp_home_at(t->homes, key, &map->addr[was]) == t->homes->self);
 }
 
 // copy_buf: buffer ix, whose bytes are valid from `from` on. BUF_NONE: no room.
@@ -341,13 +381,13 @@ static void take_block(struct taking *k, const struct block *from, const struct 
     }
 }
 
-static void take_blocks(struct taking *k, const uint8_t *fate)
+static void take_blocks(struct taking *k, const uint8_t *fate, bool resets)
 {
     for (uint32_t ix = 0; ix < k->left->n_blocks; ix++) {
         const struct block *b = &k->left->blocks[ix];
         struct flow_key key = b->key;
-        if (fate[ix] != FATE_FREE && (fate[ix] == TCP_ADOPTED || is_reset(fate[ix])) &&
-            translate(k->map, &key) && is_at_home(k->t, &key))
+        if (fate[ix] != FATE_FREE && (resets ? is_reset(fate[ix]) : fate[ix] == TCP_ADOPTED) &&
+            is_mine(k->t, k->map, &key))
             take_block(k, b, &key, fate[ix]);
     }
 }
@@ -358,9 +398,7 @@ static void take_half_open(struct taking *k, const struct syn_record *from)
 {
     struct tcp *t = k->t;
     struct flow_key key = from->key;
-    if (from->live != 1 || from->listen != TCP_LISTEN_NONE || from->service >= k->map->n_services ||
-        k->map->service[from->service] == TCP_MOVE_NONE || !translate(k->map, &key) ||
-        !is_at_home(t, &key))
+    if (from->live != 1 || !can_move(k->map, from) || !is_mine(t, k->map, &key))
         return;
     const uint32_t ix = index_pool_get(t->syn_pool);
     if (ix == INDEX_NONE) {
@@ -382,23 +420,13 @@ struct waiting {
     size_t n;
 };
 
-static struct flow_key key_in(const struct tcp_move_map *map, const struct time_wait *w, bool *is)
-{
-    struct flow_key key = time_wait_key(w);
-    *is = translate(map, &key);
-    return key;
-}
-
 static void gather(struct waiting *all, const struct tcp *t, const struct tcp_move_map *map,
                    const struct time_wait_ring *from, bool v6)
 {
     for (uint32_t ix = 0; ix < from->capacity; ix++) {
         struct time_wait *w = time_wait_at(from, ix);
-        bool is;
-        if (w->live != 1 || w->is_v6 != v6)
-            continue;
-        const struct flow_key key = key_in(map, w, &is);
-        if (is && is_at_home(t, &key))
+        struct flow_key key = time_wait_key(w);
+        if (w->live == 1 && w->is_v6 == v6 && is_mine(t, map, &key))
             all->of[all->n++] = w;
     }
 }
@@ -408,16 +436,6 @@ static int by_end(const void *a, const void *b)
     const uint32_t x = (*(struct time_wait *const *)a)->expires_ms;
     const uint32_t y = (*(struct time_wait *const *)b)->expires_ms;
     return x == y ? 0 : time_before(x, y) ? -1 : 1;
-}
-
-static struct time_wait_ring ring_of(const struct tcp_left *left, bool v6)
-{
-    return v6 ? (struct time_wait_ring){.records = (uint8_t *)left->time_wait6,
-                                        .record_bytes = sizeof(struct time_wait6),
-                                        .capacity = left->n_time_wait6}
-              : (struct time_wait_ring){.records = (uint8_t *)left->time_wait,
-                                        .record_bytes = sizeof(struct time_wait),
-                                        .capacity = left->n_time_wait};
 }
 
 // place: the youngest that fit, the first to end at the begin of the ring.
@@ -430,6 +448,7 @@ static void place(struct time_wait_ring *to, const struct waiting *all,
         struct time_wait *w = time_wait_at(to, (uint32_t)(i - extra));
         memcpy(w, all->of[i], to->record_bytes);
         w->local_ix = map->local[w->local_ix];
+        w->again = 0;  // it lies where its time says
     }
 }
 
@@ -453,19 +472,26 @@ static int take_waiting(struct tcp *t, const struct tcp_left *left, unsigned n,
     return 0;
 }
 
+static struct taking taking_of(struct tcp *t, const struct tcp_left *left,
+                               const struct tcp_move_map *map, struct tcp_adopted *out)
+{
+    return (struct taking){.t = t,
+                           .left = left,
+                           .map = map,
+                           .bufs = buffers_of(left),
+                           .flights = flights_of(left),
+                           .out = out};
+}
+
+// Those that are only reset come last: they take no block of one that goes on.
 int tcp_move_take(struct tcp *t, const struct tcp_left *left, uint8_t *const *fate, unsigned n,
                   const struct tcp_move_map *map, struct tcp_adopted *out)
 {
     *out = (struct tcp_adopted){.connections = 0};
-    for (unsigned i = 0; i < n; i++) {
-        struct taking k = {.t = t,
-                           .left = &left[i],
-                           .map = map,
-                           .bufs = buffers_of(&left[i]),
-                           .flights = flights_of(&left[i]),
-                           .out = out};
-        take_blocks(&k, fate[i]);
-        for (uint32_t ix = 0; ix < left[i].n_syns; ix++)
+    for (unsigned i = 0; i < 2 * n; i++) {
+        struct taking k = taking_of(t, &left[i % n], map, out);
+        take_blocks(&k, fate[i % n], i >= n);
+        for (uint32_t ix = 0; i < n && ix < left[i].n_syns; ix++)
             take_half_open(&k, &left[i].syns[ix]);
     }
     return take_waiting(t, left, n, map, false, out) != 0 ||

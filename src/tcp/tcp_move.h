@@ -34,6 +34,7 @@ struct tcp_move_map {
     uint32_t n_services, n_locals;  // of the earlier process
     uint8_t service[TCP_SERVICES_MAX];
     uint8_t local[TCP_LOCALS_MAX];
+    struct ip_addr addr[TCP_LOCALS_MAX];  // by number of the earlier process
 };
 
 // tcp_move_look: fills fate[n_blocks] with what becomes of each block, for tcp_move_take(), and

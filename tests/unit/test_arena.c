@@ -520,7 +520,6 @@ static void another_arena_takes_the_place_of_a_kept_one_in_one_step(void **state
     need_pages();
     keep_owner(in_root("h"), "srv");
     for (pages = 2; pages <= 3; pages++) {  // there are two addresses
-        struct err e;
         struct arena *was = open_kept(in_root("h"), "srv", PAGE_2M);
         assert_true(arena_is_kept(was));
         struct arena *a = open_next(was, pages * PAGE_2M);
@@ -528,9 +527,9 @@ static void another_arena_takes_the_place_of_a_kept_one_in_one_step(void **state
         uint8_t **at = arena_carve(a, "all", PAGE_2M, 64);
         assert_true(all_zero((uint8_t *)at, PAGE_2M));
         *at = (uint8_t *)at;  // as [control] adopt stores it
-        assert_int_equal(arena_succeed(a, &e), 0);
+        arena_succeed(a);
+        arena_free_pages(was);
         arena_close(was);
-        assert_gone(in_root("h/2M/srv.next"));
         arena_close(a);
         a = open_kept(in_root("h"), "srv", PAGE_2M);
         assert_int_equal(arena_reserved_bytes(a), pages * PAGE_2M);

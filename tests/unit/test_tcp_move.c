@@ -221,12 +221,14 @@ static void each_goes_to_the_worker_that_gets_its_packets(void **state)
     const unsigned before = alive(&p->e[A].tcp);
     unsigned n[2];
     struct tcp_adopted out;
-    assert_int_equal(tcp_move_look(&m.left, &same, &p->e[A].tcp, m.fate, &out), 0);
+    struct tcp_move_map map = same;
+    map.addr[0] = ip_from_v4(p->e[A].v4);
+    assert_int_equal(tcp_move_look(&m.left, &map, &p->e[A].tcp, m.fate, &out), 0);
     for (unsigned w = 0; w < 2; w++) {
         struct end *to = next_end(&p->e[A], NULL);
         const struct tcp_homes homes = homes_of(&p->e[A], w);
         to->tcp.homes = &homes;
-        out = take(&to->tcp, &m, &same);
+        out = take(&to->tcp, &m, &map);
         n[w] = alive(&to->tcp);
         assert_int_equal(out.connections, n[w]);
         for (uint32_t ix = 0; ix < to->tcp.block_pool->count; ix++)
