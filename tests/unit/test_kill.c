@@ -48,6 +48,7 @@ static uint64_t n_records;  // half-open and TIME-WAIT records that were refused
 static unsigned n_begun;    // connections of this world
 static double end_s;        // when it is time to stop
 static bool plenty;         // it has memory for all of them: none fails
+static bool cookies;        // end A sends SYN cookies always
 static bool gave_up;        // a failed claim of this kill
 
 static void found_wrong(const char *what, uint64_t store, uint64_t stores)
@@ -222,7 +223,8 @@ static uint64_t lost_otherwise(const struct end *e)
 }
 
 // ended_well: everything that was opened, had not failed before the kill, and was not in hand, has
-// carried all its bytes, both ways. If memory is short, which one fails is chance.
+// carried all its bytes, both ways. If memory is short, which one fails is chance; with SYN cookies
+// it is, too: data that overtakes the ACK of the handshake is answered with a RST.
 static bool ended_well(const struct pair *p, unsigned dropped, uint64_t lost)
 {
     const struct end *a = &p->e[A], *b = &p->e[B];
@@ -230,8 +232,9 @@ static bool ended_well(const struct pair *p, unsigned dropped, uint64_t lost)
     const uint64_t whole = n_begun - MIN(n_begun, lost);
     const bool clean =
         !a->role.wrong && !b->role.wrong && end_leaks(a) == NULL && end_leaks(b) == NULL;
-    return clean && (!plenty || (a->role.received >= whole * b->role.source &&
-                                 b->role.received >= whole * a->role.source));
+    return clean && (!plenty || cookies ||
+                     (a->role.received >= whole * b->role.source &&
+                      b->role.received >= whole * a->role.source));
 }
 
 static void tell_end(const struct end *e)
@@ -375,7 +378,8 @@ static void random_world(uint64_t seed)
     for (unsigned i = 0; i < 2; i++)
         random_role(&p->e[i].role, &r);
     p->e[A].role.connects = !plenty && rng_below(&r, 2) == 0;
-    if (rng_below(&r, 4) == 0)
+    cookies = rng_below(&r, 4) == 0;
+    if (cookies)
         p->e[A].tcp.cfg.syn_cookies = TCP_COOKIES_ALWAYS;
     if (rng_below(&r, 2) == 0)
         p->e[A].tcp.services[0].congestion = TCP_CUBIC;
