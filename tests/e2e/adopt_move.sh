@@ -92,9 +92,37 @@ wait $CLIENT || true
 CLIENT=
 cat "$TMP/client"
 claim "every byte came back, and none was wrong" client_is_well
-alive_as_told() { grep -q "alive $((CONNECTIONS - LOST))\b" "$TMP/client"; }
-claim "those that the client lost are those that the log has" alive_as_told
+alive_as_told() { grep -q "alive $(($1 - LOST))\b" "$TMP/client"; }
+claim "those that the client lost are those that the log has" alive_as_told $CONNECTIONS
 claim "every received packet is accounted for" balance_is_zero
 claim "the server stops in order" stop_server
 claim "... and leaves nothing" eval '[ ! -e "$HUGE" ] || { find "$HUGE"; false; }'
+
+# A server that has given up root cannot rename its file: the next start does.
+sed 's/^\[control\]/&\nuser = nobody/' "$TMP/first" >"$TMP/conf"
+cp "$TMP/conf" "$TMP/first"
+rm "$TMP/stop"
+claim "a server that gives up root starts" start_server --adopt auto
+nsenter --net=/run/netns/"$NS" python3 "$HERE/adopt.py" 10.99.0.2 7 20 "$TMP/stop" >"$TMP/client" 2>&1 &
+CLIENT=$!
+claim "connections are open" within 60 grep -q open "$TMP/client"
+LEFT=20
+LOST=0
+WHY='memory blocks' claim "they go on with more memory" moved 's/^connections = .*/connections = 40000/'
+again() {
+    killed
+    adopts || return 1
+    LOST=$((LOST + $(refused)))
+    LEFT=$((LEFT - $(refused)))
+    [ "$(adopted)" = $LEFT ] && ! grep -q 'server before move' "$TMP/log" || { cat "$TMP/log"; return 1; }
+}
+claim "... and in the next process" again
+WHY='memory blocks' claim "... and with less" moved ''
+claim "... and in the next process" again
+touch "$TMP/stop"
+wait $CLIENT || true
+CLIENT=
+cat "$TMP/client"
+claim "every byte came back, and none was wrong" client_is_well
+claim "those that the client lost are those that the log has" alive_as_told 20
 finish
