@@ -514,6 +514,11 @@ void server_keep(struct server *s)
     s->keeps = server_can_keep(s);
 }
 
+bool server_stays(const struct server *s)
+{
+    return adoption_stays(s);
+}
+
 void server_serves(struct server *s)
 {
     s->serves = true;

@@ -134,6 +134,9 @@ int server_give(const struct server *s, unsigned uid, unsigned gid, struct err *
 bool server_can_keep(const struct server *s);
 void server_keep(struct server *s);
 
+// server_stays: whether connections stay for the next process when this one ends now.
+bool server_stays(const struct server *s);
+
 // server_serves: the start is complete. One that fails before, even after server_run(), leaves the
 // connections that it has adopted to the next start.
 void server_serves(struct server *s);

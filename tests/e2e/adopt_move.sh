@@ -125,4 +125,6 @@ CLIENT=
 cat "$TMP/client"
 claim "every byte came back, and none was wrong" client_is_well
 claim "those that the client lost are those that the log has" alive_as_told 20
+claim "the server stops in order" stop_server
+claim "... and leaves nothing" eval '[ ! -e "$HUGE" ] || { find "$HUGE"; false; }'
 finish

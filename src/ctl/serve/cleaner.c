@@ -13,9 +13,9 @@
 #include "ctl/cli/cmd_clean.h"
 #include "server/device_locks.h"
 
-// What the server writes: ARMED when it gives up root, IN_ORDER at its end. One that was killed
-// does not write the second.
-static const char ARMED = 'a', IN_ORDER = 'e';
+// What the server writes: ARMED when it gives up root, IN_ORDER or KEEPS at its end. One that was
+// killed does not write the second.
+static const char ARMED = 'a', IN_ORDER = 'e', KEEPS = 'k';
 
 // remove_locks: the lock files of the server's devices, unless another server has them now.
 static void remove_locks(const struct server_params *p)
@@ -26,14 +26,15 @@ static void remove_locks(const struct server_params *p)
     device_locks_release(&locks);
 }
 
-static void clean(const struct conf *c, const struct server_params *p, bool killed, long server)
+// clean: end: the last byte, IN_ORDER or KEEPS; 0: the server was killed.
+static void clean(const struct conf *c, const struct server_params *p, char end, long server)
 {
     struct text said;
     struct err err;
     text_init(&said, 1 << 16);
-    const int rc = ctl_clean(c, CLEAN_KEEP, &said, &err);
+    const int rc = ctl_clean(c, end == IN_ORDER ? CLEAN_ALL : CLEAN_KEEP, &said, &err);
     remove_locks(p);
-    if (killed)
+    if (end == 0)
         log_line(LOG_WARN, "the server (process %ld) was killed: what it left behind is removed",
                  server);
     if (rc != 0)
@@ -43,8 +44,8 @@ static void clean(const struct conf *c, const struct server_params *p, bool kill
 
 _Noreturn static void run(int fd, const struct conf *c, const struct server_params *p, long server)
 {
-    char byte = 0;
-    bool armed = false, in_order = false;
+    char byte = 0, end = 0;
+    bool armed = false;
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
@@ -55,10 +56,11 @@ _Noreturn static void run(int fd, const struct conf *c, const struct server_para
     ssize_t n;
     while ((n = read(STDIN_FILENO, &byte, 1)) > 0 || (n < 0 && errno == EINTR)) {
         armed |= n > 0 && byte == ARMED;
-        in_order |= n > 0 && byte == IN_ORDER;
+        if (n > 0 && byte != ARMED)
+            end = byte;
     }
     if (armed)
-        clean(c, p, !in_order, server);
+        clean(c, p, end, server);
     _exit(0);
 }
 
@@ -93,11 +95,11 @@ void cleaner_arm(struct cleaner *k)
     tell(k, ARMED);
 }
 
-void cleaner_finish(struct cleaner *k)
+void cleaner_finish(struct cleaner *k, bool keeps)
 {
     if (k->fd < 0)
         return;
-    tell(k, IN_ORDER);
+    tell(k, keeps ? KEEPS : IN_ORDER);
     close(k->fd);
     while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
         ;

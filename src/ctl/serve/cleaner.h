@@ -22,5 +22,6 @@ int cleaner_start(struct cleaner *k, const struct conf *c, const struct server_p
 void cleaner_arm(struct cleaner *k);
 
 // cleaner_finish: the server has released all it could, and ends: the other process does the rest.
-// Waits for that. Does nothing if there is no such process.
-void cleaner_finish(struct cleaner *k);
+// keeps: but for connections that the next server adopts. Waits for that. Does nothing if there is
+// no such process.
+void cleaner_finish(struct cleaner *k, bool keeps);

@@ -139,7 +139,7 @@ int confinement_begin(struct confinement *k, const struct server *s, struct err 
     return give_up_root(k, s, err) != 0 ? -1 : filter_calls(k, server_params_of(s), err);
 }
 
-void confinement_end(struct confinement *k)
+void confinement_end(struct confinement *k, bool keeps)
 {
-    cleaner_finish(&k->cleaner);
+    cleaner_finish(&k->cleaner, keeps);
 }

@@ -36,5 +36,6 @@ void confinement_run_dir(struct confinement *k, const char *run_dir);
 // confine themselves further when they start. Once, before server_run().
 int confinement_begin(struct confinement *k, const struct server *s, struct err *err);
 
-// confinement_end: everything else has been released. A second call does nothing.
-void confinement_end(struct confinement *k);
+// confinement_end: everything else has been released. keeps: but for connections that the next
+// server adopts. A second call does nothing.
+void confinement_end(struct confinement *k, bool keeps);

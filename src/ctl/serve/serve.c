@@ -485,6 +485,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
     struct device_locks devices = {.n = 0};
     struct confinement confinement;
     int cores_fd = -1;
+    bool keeps = true;  // what an earlier server has left
     notify_open();
     int rc = confinement_prepare(&confinement, from, p, &err);
     if (rc == 0)
@@ -512,6 +513,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         if (s != NULL) {
             notify_say("STOPPING=1", "%s", rc == 0 ? "stopping" : err.text);
             ctl_stop_workers(s, c->control.run_dir, to.crash);
+            keeps = server_stays(s) || to.crash != 0;
             server_stop(s);
         }
     }
@@ -521,7 +523,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         close(cores_fd);
     rmdir(c->control.run_dir);  // also if another process has created it; fails if it is not empty
     ctl_loop_fini(&loop);
-    confinement_end(&confinement);
+    confinement_end(&confinement, keeps);
     signals_end_by(to.crash);
     if (rc != 0 && strcmp(err.text, SERVER_ASKED_TO_END) == 0) {
         log_line(LOG_INFO, "%s", err.text);
