@@ -300,8 +300,8 @@ def overload_rows():
             yield Row("overload", "%s: %s" % (server, what) + (": 90 % of the peak in good work" if server == "c10m" else ""),
                       [base + "%d/%s" % (n, name) for name in ("in_time_per_s", "peak/" + peak, p99) for n in times],
                       lambda *v: " ".join("%.0f %%" % (100 * s) for s in shares(v)) + ", p99 %.0f ms" % (v[8] / 1000),
-                      lambda *v: "peak " + rate(v[5]), lambda *v: min(shares(v)[1:]), None,
-                      (lambda *v: min(shares(v)[1:]) >= 0.9) if server == "c10m" else None)
+                      lambda *v: "peak " + rate(v[5]), lambda *v: min(shares(v)), None,
+                      (lambda *v: min(shares(v)) >= 0.9) if server == "c10m" else None)
         yield Row("overload", "control tree meanwhile, %s: answers within 100 ms" % kind,
                   ["overload/c10m/%s/%d/control/%s" % (kind, n, name) for name in ("max_ms", "failed", "reads") for n in times],
                   lambda *v: "%.0f ms at most, %.0f of %.0f failed" % (max(v[:3]), sum(v[3:6]), sum(v[6:9])), lambda *v: "100 ms",

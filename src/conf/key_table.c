@@ -338,7 +338,7 @@ const struct key conf_keys[] = {
             VALUE("50", "The same for the connections of one service, if there are several, when "
                         "fifteen sixteenths are open. 100: no limit")),
     MS(tcp, accept_wait_ms, 1, 60000, ZERO("off"), LIVE,
-       VALUE("100", "Drop SYNs while a worker has not emptied its receive queue for this time: it "
+       VALUE("off", "Drop SYNs while a worker has not emptied its receive queue for this time: it "
                     "gets more packets than it can handle, and those of open connections go "
                     "first")),
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,

@@ -132,7 +132,7 @@ claim "bulk to the server for a second" load 0 stream --direction up --seconds 1
 claim "... which takes every byte that it acknowledged" holds "ok and direction == 'up'" "$NONE" "closed == 64" \
     "bytes_per_segment == 1448" "goodput_gbps > 1" "server_bytes >= bytes" "server_wrong == 0"
 claim "bulk to the server and back for a second" load 0 stream --direction both --seconds 1 --connections 64 --close
-claim "... which returns every byte" holds "ok and direction == 'both'" "$NONE" "closed == 64" "goodput_gbps > 1"
+claim "... which returns every byte" holds "ok and direction == 'both'" "$NONE" "closed == 64" "goodput_gbps > 0.1"
 for way in down up both; do
     claim "bulk $way through a bad wire" load 0 stream --direction $way --seconds 1 --fault loss=1,reorder=1,duplicate=1,corrupt=0.1
     claim "... all right, because much is sent again" holds ok "$NONE" "goodput_gbps > 0.01" \

@@ -441,6 +441,8 @@ static int serve(struct signaled *to, struct server *s, const struct ctl_conf *f
             rc = prof_files_begin(from->profiles, prof.prof, err);
         if (rc == 0)
             rc = ctl_watchdog_start(&watchdog, loop, &shown, err);
+        if (rc == 0 && signals_asked())  // what it has adopted stays for the next start
+            rc = err_set(err, "%s", SERVER_ASKED_TO_END);
         if (rc == 0) {
             server_serves(s);
             log_line(LOG_INFO, "serving");
@@ -513,7 +515,7 @@ int ctl_serve(const struct ctl_conf *from, const struct server_params *p, const 
         if (s != NULL) {
             notify_say("STOPPING=1", "%s", rc == 0 ? "stopping" : err.text);
             ctl_stop_workers(s, c->control.run_dir, to.crash);
-            keeps = server_stays(s) || to.crash != 0;
+            keeps = server_stays(s);
             server_stop(s);
         }
     }
