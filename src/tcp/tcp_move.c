@@ -143,6 +143,16 @@ static struct time_wait_ring ring_of(const struct tcp_left *left, bool v6)
                                         .capacity = left->n_time_wait};
 }
 
+// waits: whether it is a live record of this family's ring, and its key. Only then has it all bytes
+// of the family's address.
+static bool waits(const struct time_wait *w, bool v6, struct flow_key *key)
+{
+    if (w->live != 1 || w->is_v6 != v6)
+        return false;
+    *key = time_wait_key(w);
+    return true;
+}
+
 // count_gone: the records that no worker takes.
 static void count_gone(const struct tcp_left *left, const struct tcp_move_map *map,
                        struct tcp_adopted *out)
@@ -153,8 +163,8 @@ static void count_gone(const struct tcp_left *left, const struct tcp_move_map *m
         const struct time_wait_ring g = ring_of(left, v6);
         for (uint32_t ix = 0; ix < g.capacity; ix++) {
             const struct time_wait *w = time_wait_at(&g, ix);
-            struct flow_key key = time_wait_key(w);
-            out->time_wait_refused += w->live != 0 && !translate(map, &key);
+            struct flow_key key;
+            out->time_wait_refused += w->live != 0 && !(waits(w, v6, &key) && translate(map, &key));
         }
     }
 }
@@ -425,8 +435,8 @@ static void gather(struct waiting *all, const struct tcp *t, const struct tcp_mo
 {
     for (uint32_t ix = 0; ix < from->capacity; ix++) {
         struct time_wait *w = time_wait_at(from, ix);
-        struct flow_key key = time_wait_key(w);
-        if (w->live == 1 && w->is_v6 == v6 && is_mine(t, map, &key))
+        struct flow_key key;
+        if (waits(w, v6, &key) && is_mine(t, map, &key))
             all->of[all->n++] = w;
     }
 }

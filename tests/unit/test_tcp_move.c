@@ -26,7 +26,8 @@ static void rebase(struct tcp_left *l, const struct buf_pool *from)
     struct buf_pool p;
     buf_place(&p, l->buffers, l->n_buffers, l->n_refs);
     for (uint32_t ix = 0; ix < l->n_buffers; ix++)
-        p.bufs[ix].at = p.room + (from->bufs[ix].at - from->room);
+        p.bufs[ix].at = (const uint8_t *)((uintptr_t)p.room + (uintptr_t)from->bufs[ix].at -
+                                          (uintptr_t)from->room);
 }
 
 static struct image image_of(const struct tcp *t)
