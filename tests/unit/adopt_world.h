@@ -61,3 +61,25 @@ static inline void scribble(struct rng *rng, const struct end *e)
         *byte = (uint8_t)(rng_below(rng, 2) ? *byte ^ 1u << rng_below(rng, 8) : rng_u64(rng));
     }
 }
+
+// assert_go_on: no connection and no byte is lost although processes end again and again. next: the
+// process of an end ends, and another one goes on.
+static inline void assert_go_on(struct rng rng, struct tcp_adopted (*next)(struct end *e))
+{
+    enum { CONNECTIONS = 6 };
+    struct pair *p = busy(rng_u64(&rng), CONNECTIONS);
+    for (unsigned i = 0; i < 200; i++) {
+        pair_run_for(p, 1 + rng_below(&rng, 20));
+        struct end *e = &p->e[rng_below(&rng, 2)];
+        const struct tcp_adopted out = next(e);
+        assert_int_equal(refused(&out) + out.half_open_refused + out.time_wait_refused, 0);
+        assert_whole(e);
+    }
+    pair_run(p, 4000 * 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(p->e[i].role.received, (uint64_t)BYTES * CONNECTIONS);
+        assert_int_equal(p->e[i].role.closed, CONNECTIONS);
+        assert_false(p->e[i].role.wrong);
+    }
+    pair_free(p, true);
+}

@@ -22,24 +22,8 @@ static struct tcp_adopted adopt(struct end *e)
 
 static void connections_go_on_whenever_a_process_ends(void **state)
 {
-    enum { CONNECTIONS = 6 };
-    struct rng rng = test_rng(__func__);
     (void)state;
-    struct pair *p = busy(rng_u64(&rng), CONNECTIONS);
-    for (unsigned i = 0; i < 200; i++) {
-        pair_run_for(p, 1 + rng_below(&rng, 20));
-        struct end *e = &p->e[rng_below(&rng, 2)];
-        const struct tcp_adopted out = adopt(e);
-        assert_int_equal(refused(&out) + out.half_open_refused + out.time_wait_refused, 0);
-        assert_whole(e);
-    }
-    pair_run(p, 4000 * 1000);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(p->e[i].role.received, (uint64_t)BYTES * CONNECTIONS);
-        assert_int_equal(p->e[i].role.closed, CONNECTIONS);
-        assert_false(p->e[i].role.wrong);
-    }
-    pair_free(p, true);
+    assert_go_on(test_rng(__func__), adopt);
 }
 
 // ---- damage, one word at a time
