@@ -66,7 +66,10 @@ vm_ready() {
 # never wakes up.
 VM_STALL='Possible timer handling issue'
 vm_stalled() { grep -qs "$VM_STALL" "$vm_run/console"; }
+# vm_silent: whether the guest has not answered a command, or QEMU's monitor; then no later one is answered either.
+vm_silent() { [ -e "$vm_run/agent.silent" ] || [ -e "$vm_run/monitor.silent" ]; }
 guest() {
+    ! vm_silent || { echo "the guest does not answer"; return 1; }
     ! vm_stalled || { echo "a CPU of the guest has no timer any more"; return 1; }
     "$GUEST_SCRIPTS/say" agent "$vm_run/agent" "$*" "$vm_run/console" "$VM_STALL"
 }

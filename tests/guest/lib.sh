@@ -39,6 +39,7 @@ eval "$(declare -f claim | sed '1s/claim/claim_of_any/')"
 claim() {
     local status=0
     claim_of_any "$@" || status=$?
+    [ "$FAILED" = 0 ] || [ -z "${vm_run:-}" ] || ! vm_silent || exit 1
     [ "$FAILED" = 0 ] || [ -z "${vm_run:-}" ] || ! vm_stalled || { finish || exit 1; }
     return $status
 }
@@ -46,7 +47,7 @@ claim() {
 # boot MODEL NICS [OPTION...]: a guest with so many NICs, on which the server finds a page and a file of 10 MB.
 boot() {
     [ -z "$VM" ] || { kill "$VM"; wait "$VM" || true; }
-    rm -f "$TMP/agent" "$TMP/monitor" "$TMP/console"
+    rm -f "$TMP"/{agent,monitor}{,.silent} "$TMP/console"
     vm_start "$IMAGE" "$NS" "$TMP" "$@"
     vm_ready "$TMP"
     vm_taps "$NS" "$2"
