@@ -59,6 +59,8 @@ static int read_line(struct layout *l, const struct region *names, const char *l
 {
     if (strncmp(line, WORKERS, sizeof(WORKERS) - 1) == 0)
         return sscanf(line + sizeof(WORKERS) - 1, "%u", &l->n_workers) == 1 ? 0 : -1;
+    if (adoption_worker_line(line))
+        return adoption_worker_read(&l->worker, line);
     if (strncmp(line, "memory ", 7) == 0)
         return read_region(l, names, line);
     if (strncmp(line, "[service ", 9) == 0)
@@ -66,35 +68,41 @@ static int read_line(struct layout *l, const struct region *names, const char *l
     return strncmp(line, "[port ", 6) == 0 ? read_port(l, line) : -1;
 }
 
-// types_bytes: how many bytes of the text are before the workers: versions and sizes of types.
+// types_bytes: how many bytes of the text are before "worker ": versions and sizes of types.
 static size_t types_bytes(const char *text)
 {
-    const char *end = strstr(text, WORKERS);
-    return end == NULL ? strlen(text) : (size_t)(end - text);
+    const char *end = strstr(text, "\nworker ");
+    return end == NULL ? strlen(text) : (size_t)(end + 1 - text);
 }
 
 // ---- sizes
 
-// needs: bytes that `count` things of region r take, at least.
-static uint64_t needs(enum region_id r, uint64_t count)
+// bytes_of: of a record, which the converter has otherwise.
+static uint64_t bytes_of(const struct adoption_record *r, size_t now)
 {
+    return r->to != NULL ? r->bytes : now;
+}
+
+// needs: bytes that `count` things of region r take, at least.
+static uint64_t needs(const struct adoption_converter *from, enum region_id r, uint64_t count)
+{
+    static const struct adoption_converter none;
+    const struct adoption_converter *c = from != NULL ? from : &none;
     switch (r) {
     case REGION_BLOCKS:
-        return count * sizeof(struct block);
+        return count * bytes_of(&c->block, sizeof(struct block));
     case REGION_SYN_RECORDS:
-        return count * sizeof(struct syn_record);
+        return count * bytes_of(&c->syn, sizeof(struct syn_record));
     case REGION_TIME_WAIT:
-        return count * sizeof(struct time_wait);
+        return count * bytes_of(&c->time_wait, sizeof(struct time_wait));
     case REGION_TIME_WAIT6:
-        return count * sizeof(struct time_wait6);
+        return count * bytes_of(&c->time_wait6, sizeof(struct time_wait6));
     case REGION_EXTENSIONS:
-        return count * sizeof(struct ext);
+        return count * bytes_of(&c->ext, sizeof(struct ext));
     case REGION_FLIGHTS:
         return flight_footprint((uint32_t)count);
     case REGION_BUFFERS:
         return buf_footprint((uint32_t)count, (uint32_t)count * REFS_PER_BUFFER);
-    case REGION_WORKER:
-        return sizeof(struct worker);
     default:
         return 0;
     }
@@ -110,17 +118,17 @@ static int check_sizes(const struct layout *l, const struct region *names, struc
         if (l->region[all[i]].bytes == 0)
             return err_set(why, "no memory %s", names[all[i]].name);
     for (unsigned i = 0; i < REGION_COUNT; i++)
-        if (l->region[i].bytes != 0 && needs(i, l->region[i].count) > l->region[i].bytes)
+        if (l->region[i].bytes != 0 && needs(l->from, i, l->region[i].count) > l->region[i].bytes)
             return err_set(why, "memory %s is too short", names[i].name);
-    return 0;
+    return adoption_worker_complete(&l->worker, l->region[REGION_WORKER].bytes)
+               ? 0
+               : err_set(why, "another version of the program");
 }
 
-int layout_read(struct layout *l, const char *text, const struct server_params *p, struct err *why)
+static int read_lines(struct layout *l, const char *text, const struct region *names,
+                      struct err *why)
 {
-    struct region names[REGION_COUNT];
-    server_regions(p, names);
-    *l = (struct layout){.n_workers = 0};
-    for (const char *at = text + types_bytes(text), *end; *at != '\0'; at = end) {
+    for (const char *at = text, *end; *at != '\0'; at = end) {
         char line[256];
         end = strchrnul(at, '\n');
         snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
@@ -128,13 +136,22 @@ int layout_read(struct layout *l, const char *text, const struct server_params *
             return err_set(why, "%s", line);
         end += *end == '\n';
     }
-    return check_sizes(l, names, why);
+    return 0;
 }
 
-bool layout_same_types(const char *a, const char *b)
+int layout_read(struct layout *l, const char *text, const struct server_params *p, const char *own,
+                struct err *why)
 {
-    const size_t n = types_bytes(a);
-    return n == types_bytes(b) && memcmp(a, b, n) == 0;
+    struct region names[REGION_COUNT];
+    const size_t types = types_bytes(text);
+    server_regions(p, names);
+    *l = (struct layout){.n_workers = 0};
+    if (types != types_bytes(own) || memcmp(text, own, types) != 0) {
+        l->from = adoption_converter_of(text, types);
+        if (l->from == NULL)
+            return err_set(why, "another version of the program");
+    }
+    return read_lines(l, text + types, names, why) == 0 ? check_sizes(l, names, why) : -1;
 }
 
 // next_net: the next line about the neighbors of a port from *at on, and its length. NULL: none.

@@ -4,6 +4,8 @@
 // Control thread.
 #pragma once
 #include "base/err.h"
+#include "server/adoption_convert.h"
+#include "server/adoption_worker.h"
 #include "server/server_memory.h"
 #include "tcp/tcp_move.h"
 
@@ -16,6 +18,8 @@ struct layout_region {
 };
 
 struct layout {
+    const struct adoption_converter *from;  // NULL: its structures are those of this program
+    struct worker_places worker;
     unsigned n_workers;
     uint64_t worker_bytes;                      // of one worker: all its regions
     struct layout_region region[REGION_COUNT];  // bytes 0: it had none
@@ -28,12 +32,11 @@ struct layout {
     } local[TCP_LOCALS_MAX];  // by flow_key.local_ix
 };
 
-// layout_read: reads `text` into l; regions have the names that they have with p. -1: *why: a line
-// that this program does not know, or sizes that contradict each other.
-int layout_read(struct layout *l, const char *text, const struct server_params *p, struct err *why);
-
-// layout_same_types: whether the two texts have the same versions and sizes of what lies in memory.
-bool layout_same_types(const char *a, const char *b);
+// layout_read: reads `text` into l; regions have the names that they have with p, whose own layout
+// is `own`. -1: *why: structures that no converter knows, a line that this program does not know,
+// or sizes that contradict each other.
+int layout_read(struct layout *l, const char *text, const struct server_params *p, const char *own,
+                struct err *why);
 
 // layout_same_nets: whether REGION_NET of both is divided among the same ports.
 bool layout_same_nets(const char *a, const char *b);

@@ -21,7 +21,12 @@ struct adoption_move {
     bool ended;  // adoption_move_end()
     struct tcp_move_map map;
     struct tcp_left left[SERVER_WORKERS_MAX];  // by earlier worker, as the next two
-    uint32_t hand[SERVER_WORKERS_MAX][HAND_MAX];
+    struct left_worker {
+        bool ran;
+        uint64_t now_us;
+        uint32_t hand[HAND_MAX];
+        struct converted converted;
+    } was[SERVER_WORKERS_MAX];
     uint8_t *fate[SERVER_WORKERS_MAX];
 };
 
@@ -87,19 +92,34 @@ static struct tcp_move_map map_of(const struct layout *l, const struct server_pa
     return map;
 }
 
-static const struct worker *worker_of(const struct adoption_move *m, unsigned w)
+static void look_at_hand(struct adoption_move *m, unsigned w, const struct worker *before)
 {
-    return (const struct worker *)layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+    struct tcp_left *left = &m->left[w];
+    struct left_worker *was = &m->was[w];
+    layout_left(&m->layout, w, (uint8_t *)m->state, left);
+    left->hand = was->hand;
+    was->ran = shared_u32_load(&before->state) != WORKER_IDLE;
+    was->now_us = before->tcp.now.us;
+    if (was->ran)
+        left->n_hand = hand_list(before, left->n_blocks, was->hand);
 }
 
-static void look_at_hand(struct adoption_move *m, unsigned w)
+// look_at_workers: -1: no memory.
+static int look_at_workers(struct adoption_move *m, const struct server_params *p)
 {
-    const struct worker *before = worker_of(m, w);
-    struct tcp_left *left = &m->left[w];
-    layout_left(&m->layout, w, (uint8_t *)m->state, left);
-    left->hand = m->hand[w];
-    if (shared_u32_load(&before->state) != WORKER_IDLE)
-        left->n_hand = hand_list(before, left->n_blocks, m->hand[w]);
+    struct worker *before = aligned_alloc(_Alignof(struct worker), sizeof(*before));
+    if (before == NULL)
+        return -1;
+    memset(before, 0, sizeof(*before));
+    for (unsigned w = 0; w < m->layout.n_workers; w++) {
+        const uint8_t *at = layout_at(&m->layout, w, (uint8_t *)m->state, REGION_WORKER);
+        adoption_worker_copy(before, at, &m->layout.worker);
+        look_at_hand(m, w, before);
+        if (w == 0)
+            m->map = map_of(&m->layout, p, before->homes.local);
+    }
+    free(before);
+    return 0;
 }
 
 // same_apps: a service that has another application now is a mistake rather than a wish to end its
@@ -117,9 +137,7 @@ static bool same_apps(const struct layout *l, const struct server_params *p)
 static int read_layout(struct layout *l, const char *was, const char *layout,
                        const struct server_params *p, struct err *why)
 {
-    if (!layout_same_types(was, layout))
-        return err_set(why, "another version of the program");
-    if (layout_read(l, was, p, why) != 0)
+    if (layout_read(l, was, p, layout, why) != 0)
         return -1;
     return same_apps(l, p) ? 0 : err_set(why, "a service has another application");
 }
@@ -136,10 +154,7 @@ static int read_earlier(struct adoption_move *m, const struct server_params *p, 
         arena_reserved_bytes(m->arena))
         return err_set(why, "its memory is shorter than its layout says");
     m->same_nets = layout_same_nets(was, layout);
-    m->map = map_of(&m->layout, p, worker_of(m, 0)->homes.local);
-    for (unsigned w = 0; w < m->layout.n_workers; w++)
-        look_at_hand(m, w);
-    return 0;
+    return look_at_workers(m, p) == 0 ? 0 : err_set(why, "no memory");
 }
 
 static struct adoption_move *read_move(struct server *s, const char *layout, struct err *why)
@@ -188,10 +203,9 @@ static void move_times(struct adoption *to, const struct adoption_move *m)
     to->clock_us = m->state->clock_us;
     to->ran_us = m->state->ran_us;
     for (unsigned w = 0; w < m->layout.n_workers; w++) {
-        const struct worker *before = worker_of(m, w);
-        to->clock_us = MAX(to->clock_us, before->tcp.now.us);
-        if (shared_u32_load(&before->state) != WORKER_IDLE)
-            to->ran_us = MAX(to->ran_us, before->tcp.now.us);
+        to->clock_us = MAX(to->clock_us, m->was[w].now_us);
+        if (m->was[w].ran)
+            to->ran_us = MAX(to->ran_us, m->was[w].now_us);
     }
 }
 
@@ -274,7 +288,8 @@ void adoption_move_net(const struct server *s, unsigned id, uint8_t *net_region)
     const unsigned w = id % m->layout.n_workers;
     struct region own[REGION_COUNT];
     server_regions(&s->params, own);
-    if (m->same_nets && m->layout.region[REGION_NET].bytes == own[REGION_NET].bytes)
+    if (m->layout.from == NULL && m->same_nets &&
+        m->layout.region[REGION_NET].bytes == own[REGION_NET].bytes)
         memcpy(net_region, layout_at(&m->layout, w, (uint8_t *)m->state, REGION_NET),
                m->layout.region[REGION_NET].bytes);
 }
@@ -294,10 +309,12 @@ static void *look(void *arg)
 {
     struct job *j = arg;
     struct adoption_move *m = j->s->move;
-    m->fate[j->i] = malloc(m->left[j->i].n_blocks);
-    j->rc = m->fate[j->i] == NULL ? -1
-                                  : tcp_move_look(&m->left[j->i], &m->map, &j->s->workers[0]->tcp,
-                                                  m->fate[j->i], &j->out);
+    struct tcp_left *left = &m->left[j->i];
+    uint8_t *fate = m->fate[j->i] = malloc(left->n_blocks);
+    j->rc = -1;
+    if (fate != NULL && (m->layout.from == NULL ||
+                         adoption_convert(m->layout.from, left, &m->was[j->i].converted) == 0))
+        j->rc = tcp_move_look(left, &m->map, &j->s->workers[0]->tcp, fate, &j->out);
     return NULL;
 }
 
@@ -367,8 +384,10 @@ int adoption_move_take(struct server *s, struct tcp_adopted *refused, struct err
 
 static void free_move(struct adoption_move *m)
 {
-    for (unsigned w = 0; w < SERVER_WORKERS_MAX; w++)
+    for (unsigned w = 0; w < SERVER_WORKERS_MAX; w++) {
         free(m->fate[w]);
+        converted_free(&m->was[w].converted);
+    }
     free(m);
 }
 

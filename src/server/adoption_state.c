@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/adoption_worker.h"
 #include "server/server_memory.h"
 #include "worker/worker.h"
 
 // Increase it when the meaning of a field that stays changes, not only its place.
-enum { ADOPTION_VERSION = 4 };
+enum { ADOPTION_VERSION = 5 };
 
 const char ADOPTION_MAGIC[8] = "c10mkeep";
 
@@ -21,7 +22,9 @@ static void put_sizes(struct text *out)
                 sizeof(struct block), sizeof(struct ext), sizeof(struct flight), FLIGHT_BYTES,
                 FLIGHT_LARGE_BYTES, sizeof(struct buf), BUF_STRIDE, sizeof(struct syn_record),
                 sizeof(struct time_wait), sizeof(struct time_wait6));
-    text_printf(out, "worker %zu\n", sizeof(struct worker));
+    text_printf(out, "stage tcp_input %d app %d state idle %d\n", STAGE_tcp_input, STAGE_app,
+                WORKER_IDLE);
+    adoption_worker_lines(out);
 }
 
 static void put_memory(const struct server_params *p, struct text *out)

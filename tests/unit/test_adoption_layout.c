@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The layout of a server's memory as text, which the next server reads: also what is damaged.
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
@@ -53,7 +54,7 @@ static void what_was_written_is_read(void **state)
 {
     struct region r[REGION_COUNT];
     (void)state;
-    assert_int_equal(layout_read(&read_, text_str(&text), &params, &why), 0);
+    assert_int_equal(layout_read(&read_, text_str(&text), &params, text_str(&text), &why), 0);
     server_regions(&params, r);
     assert_int_equal(read_.n_workers, 3);
     assert_int_equal(ADOPTION_STATE_BYTES + 3 * read_.worker_bytes, server_arena_bytes(&params));
@@ -72,7 +73,7 @@ static void each_worker_has_its_own_memory(void **state)
     uint8_t *arena = (uint8_t *)(uintptr_t)(1 << 30);
     struct tcp_left left;
     (void)state;
-    assert_int_equal(layout_read(&read_, text_str(&text), &params, &why), 0);
+    assert_int_equal(layout_read(&read_, text_str(&text), &params, text_str(&text), &why), 0);
     for (unsigned w = 0; w < 3; w++) {
         layout_left(&read_, w, arena, &left);
         assert_int_equal(left.n_blocks, 334);
@@ -87,22 +88,160 @@ static void each_worker_has_its_own_memory(void **state)
                      arena + ADOPTION_STATE_BYTES + read_.worker_bytes);
 }
 
-static void types_and_ports_are_compared(void **state)
+static void ports_are_compared(void **state)
 {
     (void)state;
-    char *other = strdup(text_str(&text));
-    assert_true(layout_same_types(text_str(&text), other));
-    assert_true(layout_same_nets(text_str(&text), other));
-    strchr(other, ' ')[1]++;
-    assert_false(layout_same_types(text_str(&text), other));
-    free(other);
+    assert_true(layout_same_nets(text_str(&text), text_str(&text)));
     params.ports[0].net.arp_entries *= 2;
     struct text wider;
     text_init(&wider, 1 << 16);
     adoption_layout(&params, &wider);
-    assert_true(layout_same_types(text_str(&text), text_str(&wider)));
     assert_false(layout_same_nets(text_str(&text), text_str(&wider)));
     text_free(&wider);
+}
+
+// ---- programs with other structures
+
+// edited: the layout with one piece of text in place of another.
+static char *edited(const char *was, const char *is)
+{
+    char *out;
+    const char *at = strstr(text_str(&text), was);
+    assert_non_null(at);
+    assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text_str(&text)), text_str(&text), is,
+                         at + strlen(was)) > 0);
+    return out;
+}
+
+static void is_refused(const char *was, const char *is, const char *reason)
+{
+    char *other = edited(was, is);
+    assert_int_equal(layout_read(&read_, other, &params, text_str(&text), &why), -1);
+    assert_string_equal(why.text, reason);
+    free(other);
+}
+
+// A record of an earlier program: 64 bytes longer, and each byte inverted.
+enum { EXTRA = 64 };
+static void invert(void *now, const void *then, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)now)[i] = (uint8_t) ~((const uint8_t *)then)[EXTRA + i];
+}
+static void to_block(void *now, const void *then)
+{
+    invert(now, then, sizeof(struct block));
+}
+static void to_ext(void *now, const void *then)
+{
+    invert(now, then, sizeof(struct ext));
+}
+static const struct adoption_converter from_0 = {.types = "version 0\n",
+                                                 .block = {sizeof(struct block) + EXTRA, to_block},
+                                                 .ext = {sizeof(struct ext) + EXTRA, to_ext}};
+const struct adoption_converter *const adoption_converters[] = {&from_0, NULL};
+
+// of_version_0: the layout, whose connection blocks take `bytes` each.
+static char *of_version_0(size_t bytes)
+{
+    char *out, blocks[64];
+    snprintf(blocks, sizeof(blocks), "memory blocks 334 %zu\n", 334 * bytes);
+    const char *rest = strstr(text_str(&text), "worker ");
+    const char *at = strstr(rest, "memory blocks"), *ext = strstr(rest, "memory extensions");
+    assert_true(asprintf(&out, "version 0\n%.*s%s%.*smemory extensions 17 %zu\n%s",
+                         (int)(at - rest), rest, blocks, (int)(ext - strchr(at, '\n') - 1),
+                         strchr(at, '\n') + 1, 17 * (sizeof(struct ext) + EXTRA),
+                         strchr(ext, '\n') + 1) > 0);
+    return out;
+}
+
+static void structures_without_a_converter_are_refused(void **state)
+{
+    (void)state;
+    is_refused("version ", "version 1", "another version of the program");
+    is_refused("block ", "block 1", "another version of the program");
+    assert_int_equal(layout_read(&read_, "", &params, text_str(&text), &why), -1);
+}
+
+static void a_converter_is_found_by_the_types(void **state)
+{
+    (void)state;
+    char *was = of_version_0(sizeof(struct block) + EXTRA);
+    assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), 0);
+    assert_ptr_equal(read_.from, &from_0);
+    assert_int_equal(layout_read(&read_, text_str(&text), &params, text_str(&text), &why), 0);
+    assert_null(read_.from);
+    free(was);
+    was = of_version_0(sizeof(struct block));  // too short for what the converter reads
+    assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), -1);
+    assert_string_equal(why.text, "memory blocks is too short");
+    free(was);
+}
+
+static void records_are_converted_and_the_others_stay(void **state)
+{
+    uint8_t then[2][sizeof(struct block) + EXTRA], want[2][sizeof(struct block)];
+    struct syn_record syn;
+    struct tcp_left left = {
+        .blocks = (struct block *)then, .n_blocks = 2, .syns = &syn, .n_syns = 1};
+    struct converted mem = {.n = 0};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        memset(then[i], 0xf0 + (int)i, sizeof(then[i]));
+        memset(want[i], 0x0f - (int)i, sizeof(want[i]));
+    }
+    assert_int_equal(adoption_convert(&from_0, &left, &mem), 0);
+    assert_memory_equal(left.blocks, want, sizeof(want));
+    assert_int_equal((uintptr_t)left.blocks % CACHE_LINE, 0);
+    assert_ptr_equal(left.syns, &syn);
+    assert_null(left.exts);
+    converted_free(&mem);
+    assert_int_equal(mem.n, 0);
+}
+
+// worker_at: as the layout of a program says whose struct worker has `at` and `state` at these
+// places.
+static char *worker_at(size_t at, size_t at_state)
+{
+    char was[128], is[128];
+    snprintf(was, sizeof(was), "worker.state %zu 4\nworker.at %zu 4\n",
+             offsetof(struct worker, state), offsetof(struct worker, at));
+    snprintf(is, sizeof(is), "worker.state %zu 4\nworker.at %zu 4\n", at_state, at);
+    return edited(was, is);
+}
+
+static void fields_of_another_worker_are_found(void **state)
+{
+    static struct worker then, now;
+    (void)state;
+    char *other = worker_at(offsetof(struct worker, state), offsetof(struct worker, at));
+    assert_int_equal(layout_read(&read_, other, &params, text_str(&text), &why), 0);
+    shared_u32_store(&then.state, 7);
+    shared_u32_store(&then.at, 9);
+    then.tcp.now.us = 123456789;
+    then.homes.local[1] = ip_from_v4(0x0a000009);
+    adoption_worker_copy(&now, (const uint8_t *)&then, &read_.worker);
+    assert_int_equal(shared_u32_load(&now.state), 9);
+    assert_int_equal(shared_u32_load(&now.at), 7);
+    assert_int_equal(now.tcp.now.us, 123456789);
+    assert_true(ip_equal(&now.homes.local[1], &then.homes.local[1]));
+    free(other);
+}
+
+static void a_worker_that_is_not_whole_is_refused(void **state)
+{
+    (void)state;
+    const char version[] = "another version of the program";
+    char *other = worker_at(sizeof(struct worker) - 3, 0);
+    assert_int_equal(layout_read(&read_, other, &params, text_str(&text), &why), -1);
+    assert_string_equal(why.text, version);
+    free(other);
+    is_refused("worker.at ", "worker.of_tomorrow ", version);
+    char twice[64];
+    snprintf(twice, sizeof(twice), "worker.at %zu 4", offsetof(struct worker, at));
+    is_refused("worker.state ", "worker.at ", twice);
+    is_refused("worker.found ", "worker.found 1", version);
+    is_refused("worker ", "worker 9", version);
 }
 
 // fits: every part lies within the worker's memory.
@@ -129,7 +268,7 @@ static void what_is_damaged_is_refused_or_fits(void **state)
         for (unsigned k = rng_below(&rng, 4) + 1; k-- > 0;)
             copy[rng_below(&rng, (uint32_t)strlen(copy))] =
                 "0123456789 \nm[]x"[rng_below(&rng, 16)];
-        if (layout_read(&read_, copy, &params, &why) != 0)
+        if (layout_read(&read_, copy, &params, text_str(&text), &why) != 0)
             refused++;
         else
             fits(&read_);
@@ -142,7 +281,7 @@ static void a_region_may_not_come_twice(void **state)
 {
     (void)state;
     text_printf(&text, "memory blocks 334 85504\n");
-    assert_int_equal(layout_read(&read_, text_str(&text), &params, &why), -1);
+    assert_int_equal(layout_read(&read_, text_str(&text), &params, text_str(&text), &why), -1);
     assert_string_equal(why.text, "memory blocks 334 85504");
 }
 
@@ -151,7 +290,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_written_is_read, begin, end),
         cmocka_unit_test_setup_teardown(each_worker_has_its_own_memory, begin, end),
-        cmocka_unit_test_setup_teardown(types_and_ports_are_compared, begin, end),
+        cmocka_unit_test_setup_teardown(ports_are_compared, begin, end),
+        cmocka_unit_test_setup_teardown(structures_without_a_converter_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_converter_is_found_by_the_types, begin, end),
+        cmocka_unit_test_setup_teardown(records_are_converted_and_the_others_stay, begin, end),
+        cmocka_unit_test_setup_teardown(fields_of_another_worker_are_found, begin, end),
+        cmocka_unit_test_setup_teardown(a_worker_that_is_not_whole_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(what_is_damaged_is_refused_or_fits, begin, end),
         cmocka_unit_test_setup_teardown(a_region_may_not_come_twice, begin, end),
     };
