@@ -291,6 +291,12 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
+int ethdev_rx_waiting(struct port *p, uint16_t q)
+{
+    const struct ethdev *e = p->priv;
+    return MAX(rte_eth_rx_queue_count(e->id, q), -1);
+}
+
 // one_segment: makes a packet one segment if possible. A first segment with other references must
 // not be written.
 static bool one_segment(struct pkt *p)

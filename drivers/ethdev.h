@@ -77,6 +77,7 @@ void ethdev_close(struct port *p);
 // each chain into one segment. A chain that does not fit into one segment is taken, dropped and
 // counted (tx_errors).
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
+int ethdev_rx_waiting(struct port *p, uint16_t q);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
 

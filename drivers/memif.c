@@ -101,6 +101,15 @@ static uint16_t memif_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     return got;
 }
 
+static int memif_rx_waiting(struct port *p, uint16_t q)
+{
+    struct memif *m = of(p);
+    const struct memif_rings *r = enter(m);
+    const int n = r == NULL ? 0 : (int)memif_rings_waiting(r);
+    leave(m);
+    return n;
+}
+
 static uint16_t memif_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct memif *m = of(p);
@@ -481,6 +490,7 @@ static void memif_close(struct port *p)
 static const struct port_ops ops = {
     .driver = "memif",
     .rx_burst = memif_rx_burst,
+    .rx_waiting = memif_rx_waiting,
     .tx_burst = memif_tx_burst,
     .stats = memif_stats,
     .close = memif_close,

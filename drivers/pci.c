@@ -37,6 +37,7 @@ static const struct port_replug replug;
 static const struct port_ops ops = {
     .driver = "pci",
     .rx_burst = ethdev_rx_burst,
+    .rx_waiting = ethdev_rx_waiting,
     .tx_burst = ethdev_tx_burst,
     .stats = ethdev_stats,
     .close = close_port,

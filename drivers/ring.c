@@ -416,6 +416,7 @@ struct port *ring_open_far(struct port *near, const struct port_params *params, 
 static const struct port_ops ring_ops = {
     .driver = "ring",
     .rx_burst = ring_rx_burst,
+    .rx_waiting = ring_waiting,
     .tx_burst = ring_tx_burst,
     .stats = ring_stats,
     .close = ring_close,

@@ -1,22 +1,24 @@
 # bench_overload.sh: good work of a server that is asked for once, twice and ten times what it can do, for each kind of overload.
 # Sourced by scripts/bench, after bench_peers.sh.
 #
-# The server is c10m over af_packet with tests/bench/costly.c: a request keeps the worker busy for OVERLOAD_US, so that one client core
-# can ask for ten times of what the other can do. nginx on the kernel, on the same veth pair, matches a costly pattern instead. The
-# client gives up after OVERLOAD_GIVE_UP_MS: what is answered later is no good work. Meanwhile scripts/bench_probe.py reads the control tree.
+# The server runs tests/bench/costly.c: a request keeps the worker busy for OVERLOAD_US, so that one client core can ask for ten times
+# of what the other can do. It is asked over memif, with the defaults of all keys (c10m), and for the kinds that nginx can be asked for
+# as well, on the same veth pair as nginx: over af_packet, whose driver cannot count what waits, with OVERLOAD_ACCEPT_WAIT_MS and
+# OVERLOAD_WAIT_MS (veth). nginx matches a costly pattern. The client gives up after OVERLOAD_GIVE_UP_MS: what is answered later is no good work. Meanwhile scripts/bench_probe.py reads the control tree.
 #
 # Figures, below overload/SERVER/KIND/TIMES: those of `c10m load`; below .../peak those of the closed loop directly before it, below
 # .../control those of bench_probe.py, below .../greedy those of bench_greedy.py.
 
 OVERLOAD_US=500
 OVERLOAD_GIVE_UP_MS=1000
-OVERLOAD_ACCEPT_WAIT_MS=${OVERLOAD_ACCEPT_WAIT_MS-10}  # off: as without limits
-OVERLOAD_WAIT_MS=${OVERLOAD_WAIT_MS-100}  # of costly.c, as max_wait_ms of http; 0: off
+OVERLOAD_ACCEPT_WAIT_MS=${OVERLOAD_ACCEPT_WAIT_MS-10}  # of veth; off: as without limits
+OVERLOAD_WAIT_MS=${OVERLOAD_WAIT_MS-100}  # of veth and costly.c, as max_wait_ms of http; 0: off
 OVERLOAD_POOL=1024  # connections, where they run out
 OVERLOAD_TIMES=(${OVERLOAD_ONLY_TIMES:-1 2 10})
 OVERLOAD_KINDS=(syn connections requests slow pool port)
 OVERLOAD_CLIENTS=10.90.0.1  # first of them, behind the gateway LOAD_IP: not on the link, as a server's clients are
-OVERLOAD_GREEDY=10.97.0.1   # of a network of its own
+OVERLOAD_GREEDY=10.97.0.1   # of a network of its own, over the veth pair
+OVERLOAD_MEMIF=10.96.0.2    # the server's address there
 OVERLOAD_PATTERN=aaaaaaaaaaaaab  # nginx tries 2^13 ways to match it
 
 ov_conf() { # CONNECTIONS
@@ -30,9 +32,12 @@ gateway = $LOAD_IP
 route = ${OVERLOAD_GREEDY%.*}.0/24 via $CLIENT_IP
 CONF
     sed -i "s/^connections = .*/connections = $1/" "$LAB/conf"
+    if [ "$OV_SERVER" = veth ]; then
+        printf '%s\n' "[tcp]" "accept_wait_ms = $OVERLOAD_ACCEPT_WAIT_MS" >>"$LAB/conf"
+    else
+        printf '%s\n' "[port m]" "driver = memif" "device = $LAB/load.sock" "address = $OVERLOAD_MEMIF/16" "route = ${OVERLOAD_CLIENTS%.*.*}.0.0/16 via ${OVERLOAD_MEMIF%.*}.1" >>"$LAB/conf"
+    fi
     cat >>"$LAB/conf" <<CONF
-[tcp]
-accept_wait_ms = $OVERLOAD_ACCEPT_WAIT_MS
 [service costly]
 app = costly
 port = 8080
@@ -49,11 +54,15 @@ ov_start_c10m() { # CONNECTIONS KIND
     at_client ip route replace "$SERVER_IP/32" dev bench1 src "$OVERLOAD_GREEDY"
     ov_conf "$1"
     [ "$2" != port ] || printf '%s\n' "[port y]" "driver = memif" "device = $LAB/memif.sock" "address = 10.89.0.2/16" >>"$LAB/conf"
-    COSTLY_US=$OVERLOAD_US COSTLY_WAIT_MS=$OVERLOAD_WAIT_MS start_server build/tests/costly serve -c "$LAB/conf"
+    export COSTLY_US=$OVERLOAD_US
+    unset COSTLY_WAIT_MS
+    [ "$OV_SERVER" != veth ] || export COSTLY_WAIT_MS=$OVERLOAD_WAIT_MS
+    start_server build/tests/costly serve -c "$LAB/conf"
     wait_for "c10m: serving" grep -q 'serving$' "$LAB/server.log"
     wait_for "the page from c10m" at_client curl -sfo /dev/null -m 1 "http://$SERVER_IP:8080/"
     OV_PORT=8080
 }
+ov_start_veth() { ov_start_c10m "$@"; }
 ov_start_nginx() {
     peer_nginx_costly
     wait_for "the page from nginx" page_is_there
@@ -70,9 +79,12 @@ peer_nginx_costly() {
 
 # ov_load NAME LOAD OPTION...: its figures are overload/NAME/...; what was given up or refused is no failure of the row.
 ov_load() {
+    local port=("driver = af_packet" "device = bench1" "address = $LOAD_IP/24") to=$SERVER_IP
+    [ "$OV_SERVER" != c10m ] ||
+        port=("driver = memif" "role = client" "device = $LAB/load.sock" "address = ${OVERLOAD_MEMIF%.*}.1/16") to=$OVERLOAD_MEMIF
     printf '%s\n' "[cpu]" "linux = $SERVER_CORE" "workers = $CLIENT_CORE" "[memory]" "hugetlbfs = $LAB/huge" \
-        "[control]" "name = bench$$c" "[port y]" "driver = af_packet" "device = bench1" "address = $LOAD_IP/24" >"$LAB/load.conf"
-    at_client timeout 30 build/src/c10m load "$2" -c "$LAB/load.conf" --server "$SERVER_IP:$OV_PORT" --clients $OVERLOAD_CLIENTS \
+        "[control]" "name = bench$$c" "[port y]" "${port[@]}" >"$LAB/load.conf"
+    at_client timeout 30 build/src/c10m load "$2" -c "$LAB/load.conf" --server "$to:$OV_PORT" --clients $OVERLOAD_CLIENTS \
         --protocol http --path "/?$OVERLOAD_PATTERN" --json --quiet "${@:3}" >"$LAB/json" 2>"$LAB/load.log" || true
     scripts/bench_table.py add "$FIGURES" "overload/$1" <"$LAB/json" || { tail -n 5 "$LAB/load.log" "$LAB/server.log" >&2; return 1; }
     python3 -c 'import json, sys
@@ -155,7 +167,7 @@ ov_beside() {
     scripts/bench_table.py add "$FIGURES" "overload/$name/greedy" <"$LAB/sender.log"
 }
 ov_of() { # SERVER KIND TIMES
-    local times=$3 connections=16384 impatient=(--give-up $OVERLOAD_GIVE_UP_MS --seconds "$seconds")
+    local times=$3 connections=16384 OV_SERVER=$1 impatient=(--give-up $OVERLOAD_GIVE_UP_MS --seconds "$seconds")
     [ "$2" != pool ] || connections=$OVERLOAD_POOL
     "ov_start_$1" "$connections" "$2"
     "ov_$2" "$1/$2/$3"
@@ -170,7 +182,11 @@ bench_overload() { # SECONDS
         for times in "${OVERLOAD_TIMES[@]}"; do
             slice "overload_c10m_${kind}_$times" ov_of c10m "$kind" "$times"
             case $kind in
-            syn | connections | requests) [ -n "${OVERLOAD_ALONE:-}" ] || slice "overload_nginx_${kind}_$times" ov_of nginx "$kind" "$times" ;;
+            syn | connections | requests)
+                [ -z "${OVERLOAD_ALONE:-}" ] || continue
+                slice "overload_veth_${kind}_$times" ov_of veth "$kind" "$times"
+                slice "overload_nginx_${kind}_$times" ov_of nginx "$kind" "$times"
+                ;;
             esac
         done
     done

@@ -1,5 +1,5 @@
 # bench_restart.sh: a server with many connections ends at random moments, killed (SIGKILL) or for a planned restart (SIGUSR2, which is
-# what `systemctl restart` sends), while clients, processes of their own over memif, use the connections. The next server adopts them.
+# what `systemctl restart` sends), after which it may have two workers instead of one, or one instead of two (moved), while clients, processes of their own over memif, use the connections. The next server adopts them.
 # Sourced by scripts/bench after bench_lab.sh.
 #
 # One client sends requests. If the case has transfers, a second one, at a port of its own, sends streams to the echo service, and
@@ -87,7 +87,12 @@ restart_clients_live() {
     done
 }
 
-restart_stop() { # kill|planned
+restart_workers() { # NUMBER: of the next server
+    sed -i '/^workers_per_core = /d' "$LAB/conf"
+    sed -i "s/^workers = .*/&\nworkers_per_core = $1/" "$LAB/conf"
+}
+
+restart_stop() { # kill|planned|moved
     local status=0
     if [ "$1" = kill ]; then
         kill -KILL "$SERVER"
@@ -100,7 +105,7 @@ restart_stop() { # kill|planned
     [ $status = $RESTART_STATUS ] || { echo "the server ended with status $status" >&2; tail -n 5 "$LAB/server.log" >&2; return 1; }
 }
 
-restart_case() { # NAME kill|planned FAMILY CONNECTIONS STREAMS RESTARTS REQUESTS_PER_S
+restart_case() { # NAME kill|planned|moved FAMILY CONNECTIONS STREAMS RESTARTS REQUESTS_PER_S
     local i refused=0 longest=0 ms end
     restart_conf $(($4 + $5))
     restart_start auto
@@ -110,6 +115,7 @@ restart_case() { # NAME kill|planned FAMILY CONNECTIONS STREAMS RESTARTS REQUEST
     for ((i = 0; i < $6; i++)); do
         sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
         restart_stop "$2"
+        [ "$2" != moved ] || restart_workers $((2 - i % 2))
         restart_start require
         refused=$((refused + $(restart_said 'not adopted:')))
         ms=$(restart_said 'after')
@@ -124,7 +130,7 @@ restart_case() { # NAME kill|planned FAMILY CONNECTIONS STREAMS RESTARTS REQUEST
     printf "restart/$1/%s\t%s\n" kills "$6" refused $refused silence_ms "$longest" >>"$FIGURES"
 }
 
-bench_restart() { # NAME kill|planned FAMILY CONNECTIONS STREAMS RESTARTS
+bench_restart() { # NAME kill|planned|moved FAMILY CONNECTIONS STREAMS RESTARTS
     lab_open
     say "restart: $1: $6 times, $4 connections, $5 streams, IPv$3"
     # One try: a server that does not adopt once in hundreds of restarts must not be hidden by the next try.

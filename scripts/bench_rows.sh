@@ -145,11 +145,13 @@ row_restart() {
         bench_restart transfers kill 4 1M $RESTART_STREAMS 5
         bench_restart transfers6 kill 6 100k $RESTART_STREAMS 3
         bench_restart planned planned 4 100k $RESTART_STREAMS 3
+        bench_restart moved moved 4 100k $RESTART_STREAMS 3
     else
         bench_restart 1M kill 4 1M 0 200
         bench_restart transfers kill 4 1M $RESTART_STREAMS 200
         bench_restart transfers6 kill 6 1M $RESTART_STREAMS 200
         bench_restart planned planned 4 1M $RESTART_STREAMS 50
+        bench_restart moved moved 4 1M $RESTART_STREAMS 20
         bench_restart 10M kill 4 10M 0 20
     fi
 }

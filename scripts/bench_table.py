@@ -249,6 +249,7 @@ RESTARTS = (
     ("transfers", "connections of a server that is killed, transfers under way: at most a burst lost, silence", 64, 1000),
     ("transfers6", "the same over IPv6", 64, 1000),
     ("planned", "the same for planned restarts: none lost", 0, 1000),
+    ("moved", "the same, each time with another number of workers: none lost", 0, 1000),
 )
 
 
@@ -294,14 +295,14 @@ def overload_rows():
         return [good / peak if peak else 0 for good, peak in zip(v[:3], v[3:6])]
 
     for kind, what, peak in OVERLOAD:
-        for server in ("c10m", "nginx"):
+        for server, name in (("c10m", "c10m"), ("veth", "c10m on the veth pair of nginx, limits set"), ("nginx", "nginx")):
             base = "overload/%s/%s/" % (server, kind)
             p99 = "full_p99_us" if peak == "full_per_s" else "p99_us"
-            yield Row("overload", "%s: %s" % (server, what) + (": 90 % of the peak in good work" if server == "c10m" else ""),
+            yield Row("overload", "%s: %s" % (name, what) + (": 90 % of the peak in good work" if server != "nginx" else ""),
                       [base + "%d/%s" % (n, name) for name in ("in_time_per_s", "peak/" + peak, p99) for n in times],
                       lambda *v: " ".join("%.0f %%" % (100 * s) for s in shares(v)) + ", p99 %.0f ms" % (v[8] / 1000),
                       lambda *v: "peak " + rate(v[5]), lambda *v: min(shares(v)), None,
-                      (lambda *v: min(shares(v)) >= 0.9) if server == "c10m" else None)
+                      (lambda *v: min(shares(v)) >= 0.9) if server != "nginx" else None)
         yield Row("overload", "control tree meanwhile, %s: answers within 100 ms" % kind,
                   ["overload/c10m/%s/%d/control/%s" % (kind, n, name) for name in ("max_ms", "failed", "reads") for n in times],
                   lambda *v: "%.0f ms at most, %.0f of %.0f failed" % (max(v[:3]), sum(v[3:6]), sum(v[6:9])), lambda *v: "100 ms",

@@ -248,10 +248,16 @@ bool c10m_draining(const struct c10m_conn *c);
 uint64_t c10m_now_us(const struct c10m_conn *c);
 
 // c10m_waited_us: how long what has arrived in this turn has waited in the device's queue, at most:
-// the time since the worker last found the queue empty; 0: it is now. It tells a service that a
+// the time since the worker last found the queue empty, or since it counted the packets in it, if
+// the driver can, and has received them all; 0: the queue is empty. It tells a service that a
 // request cannot be answered in time, before it has done anything for it. It does not see what
 // waits in the network, in a switch or in Linux, nor data that the application itself left unread.
 uint32_t c10m_waited_us(const struct c10m_conn *c);
+
+// c10m_overloaded_us: c10m_waited_us(), but not more than for how long the worker has not kept up:
+// 0 if it only stood still for a while, or if the driver cannot count the packets in its queue, so
+// that a worker which always has something to do looks like one that is late.
+uint32_t c10m_overloaded_us(const struct c10m_conn *c);
 
 // c10m_unix_us: the time of day of this turn, in microseconds since 1970-01-01 UTC. It differs from
 // the host's CLOCK_REALTIME by up to some tenths of a second. It may go back when the host's clock

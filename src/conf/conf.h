@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "base/text.h"
 
+#define CONF_UNLIMITED UINT32_MAX  // of numbers whose key has a word for it
+
 enum {
     CONF_NAME_BYTES = 32,  // of a port, a service or an application; terminator included
     CONF_PATH_BYTES = 256,
@@ -198,7 +200,7 @@ struct conf_tcp {
     uint32_t rst_rate_per_s, icmp_rate_per_s;
     uint32_t invalid_ack_ms;
     uint32_t prefix_share_ppm, service_share_ppm;  // 1000000: no limit
-    uint32_t accept_wait_ms;                       // 0: off
+    uint32_t accept_wait_ms;                       // 0: auto; CONF_UNLIMITED: off
     bool ack_merge, quick_ack, timestamps, sack;
     bool black_hole_detection;
     bool rfc1337;
@@ -285,7 +287,7 @@ struct conf_service {
     char root[CONF_PATH_BYTES];
     uint32_t header_bytes_max;
     uint32_t header_timeout_ms, keepalive_timeout_ms;
-    uint32_t max_wait_ms;  // 0: off
+    uint32_t max_wait_ms;  // 0: auto; CONF_UNLIMITED: off
     uint64_t header_bytes_held;
     uint32_t write_timeout_ms, write_bytes_min;
     uint32_t body_bytes_max, body_timeout_ms;

@@ -128,24 +128,25 @@ const struct section conf_sections[SECTION_COUNT] = {
 #define APP_HELP(name, kind, help) OFFERED_##kind(#name ": " help "\n")
 
 // [1] skips the leading |.
-#define DRIVERS     &DRIVER_TABLE(DRIVER_OFFERED)[1]
-#define LINKS       .only = &DRIVER_TABLE(DRIVER_LINK_ONLY)[1]
-#define WRAPPERS    .only = &DRIVER_TABLE(DRIVER_WRAPPER_ONLY)[1]
-#define SUBPORTS    .only = &DRIVER_TABLE(DRIVER_SUBPORT_ONLY)[1]
-#define RINGS       .only = &DRIVER_TABLE(DRIVER_RINGS)[1]
-#define GROUPS      .only = &DRIVER_TABLE(DRIVER_GROUP_ONLY)[1]
-#define WHOLE       .only = &DRIVER_TABLE(DRIVER_WHOLE)[1]
-#define WITH_DEVICE .only = &DRIVER_TABLE(DRIVER_WITH_DEVICE)[1]
+#define DRIVERS         &DRIVER_TABLE(DRIVER_OFFERED)[1]
+#define LINKS           .only = &DRIVER_TABLE(DRIVER_LINK_ONLY)[1]
+#define WRAPPERS        .only = &DRIVER_TABLE(DRIVER_WRAPPER_ONLY)[1]
+#define SUBPORTS        .only = &DRIVER_TABLE(DRIVER_SUBPORT_ONLY)[1]
+#define RINGS           .only = &DRIVER_TABLE(DRIVER_RINGS)[1]
+#define GROUPS          .only = &DRIVER_TABLE(DRIVER_GROUP_ONLY)[1]
+#define WHOLE           .only = &DRIVER_TABLE(DRIVER_WHOLE)[1]
+#define WITH_DEVICE     .only = &DRIVER_TABLE(DRIVER_WITH_DEVICE)[1]
 
-#define FAULT       .only = "fault"
-#define HTTP        .only = "http"
-#define PROXY       .only = "proxy"
-#define ZERO(word)  .zero = word
-#define OPTIONAL    .optional = true
-#define REPEAT      .repeat = true
-#define LIVE        .live = true
+#define FAULT           .only = "fault"
+#define HTTP            .only = "http"
+#define PROXY           .only = "proxy"
+#define ZERO(word)      .zero = word
+#define UNLIMITED(word) .unlimited = word
+#define OPTIONAL        .optional = true
+#define REPEAT          .repeat = true
+#define LIVE            .live = true
 
-#define G           (UINT64_C(1) << 30)
+#define G               (UINT64_C(1) << 30)
 
 const struct key conf_keys[] = {
     {.name = "linux",
@@ -337,10 +338,10 @@ const struct key conf_keys[] = {
     PERCENT(tcp, service_share, LIVE,
             VALUE("50", "The same for the connections of one service, if there are several, when "
                         "fifteen sixteenths are open. 100: no limit")),
-    MS(tcp, accept_wait_ms, 1, 60000, ZERO("off"), LIVE,
-       VALUE("off", "Drop SYNs while a worker has not emptied its receive queue for this time: it "
-                    "gets more packets than it can handle, and those of open connections go "
-                    "first")),
+    MS(tcp, accept_wait_ms, 1, 60000, ZERO("auto"), UNLIMITED("off"), LIVE,
+       VALUE("auto", "Drop SYNs while packets wait for this time in the receive queue of a worker: "
+                     "it gets more than it can handle, and those of open connections go first. "
+                     "auto: 200, if the port's driver tells how many packets wait, else off")),
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
              "Shortest time between two ACKs that a connection sends in answer to segments without "
@@ -553,9 +554,10 @@ const struct key conf_keys[] = {
                "exceeded) and for requests that wait behind an unfinished answer (at most half of "
                "the bytes; the connection is closed after that answer if exceeded). One source can "
                "use a quarter. auto: half of the buffers, shared by the http services")),
-    MS(service, max_wait_ms, 1, 60000, HTTP, ZERO("off"),
-       VALUE("off", "Answer requests with 503 while the worker has not emptied its receive queue "
-                    "for this time")),
+    MS(service, max_wait_ms, 1, 60000, HTTP, ZERO("auto"), UNLIMITED("off"),
+       VALUE("auto", "Answer requests with 503 if they may have waited for this time in the "
+                     "receive queue of their worker. auto: 500, if the worker gets more packets "
+                     "than it can handle, and the port's driver tells how many wait, else off")),
     MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",
              "Time for a client to take write_bytes_min bytes of an answer, or the rest of it")),

@@ -65,9 +65,10 @@ struct key {
     uint32_t offset, width;  // of its field in the section's struct; bytes
     uint64_t min, max;       // of numbers, in the unit of the field; max of texts: characters
     const char *words;       // KEY_WORD, KEY_SET, KEY_DRIVER: "a|b|c"
-    const char *zero;     // numbers and KEY_CPUS: the word that is kept as 0, or as an empty list
-    const char *only;     // drivers or applications that have this key, "a|b"; NULL: all
-    const char *initial;  // default; "": no value; NULL: required
+    const char *zero;       // numbers and KEY_CPUS: the word that is kept as 0, or as an empty list
+    const char *unlimited;  // numbers: the word that is kept as CONF_UNLIMITED; NULL: none
+    const char *only;       // drivers or applications that have this key, "a|b"; NULL: all
+    const char *initial;    // default; "": no value; NULL: required
     const char *help;
     const char *choices;  // lines of help, one for each value, or NULL
     bool optional;        // `key =` is permitted and means: no value

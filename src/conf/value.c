@@ -101,6 +101,10 @@ static bool parse_scalar(const struct key *k, const char *text, uint64_t *value)
         *value = 0;
         return true;
     }
+    if (k->unlimited != NULL && strcmp(text, k->unlimited) == 0) {
+        *value = CONF_UNLIMITED;
+        return true;
+    }
     if (k->type == KEY_PERCENT)
         return parse_percent(text, value);
     if (k->type != KEY_BOOL && k->type != KEY_WORD)
@@ -214,6 +218,8 @@ static void print_scalar(const struct key *k, uint64_t value, struct text *out)
 {
     if (value == 0 && k->zero != NULL)
         text_printf(out, "%s", k->zero);
+    else if (value == CONF_UNLIMITED && k->unlimited != NULL)
+        text_printf(out, "%s", k->unlimited);
     else if (k->type == KEY_BOOL)
         text_printf(out, "%s", value ? "on" : "off");
     else if (k->type == KEY_PERCENT && value % 10000 != 0)
@@ -311,7 +317,9 @@ static void expected_range(const struct key *k, const char *what, const char *hi
 static void expected_number(const struct key *k, struct text *out)
 {
     if (k->zero != NULL)
-        text_printf(out, "%s or ", k->zero);
+        text_printf(out, "%s%s", k->zero, k->unlimited != NULL ? ", " : " or ");
+    if (k->unlimited != NULL)
+        text_printf(out, "%s or ", k->unlimited);
     switch (k->type) {
     case KEY_POWER:
         expected_range(k, "a power of two", "", out);

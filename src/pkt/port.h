@@ -178,6 +178,9 @@ struct port_ops {
     // tx_burst: sends packets and returns how many, from the first. Those belong to the driver; the
     // others stay with the caller.
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
+    // rx_waiting: by the same worker: how many packets wait in queue q behind the last burst; -1:
+    // it cannot be told now. NULL: never.
+    int (*rx_waiting)(struct port *p, uint16_t q);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);
     const struct port_view *view;      // NULL: no further queries

@@ -97,7 +97,7 @@ static void fill_tcp(struct tcp_config *t, const struct conf_tcp *c)
     t->invalid_ack_ms = c->invalid_ack_ms;
     t->prefix_share_ppm = share_of(c->prefix_share_ppm);
     t->service_share_ppm = share_of(c->service_share_ppm);
-    t->accept_wait_us = c->accept_wait_ms != 0 ? c->accept_wait_ms * 1000 : UINT32_MAX;
+    t->accept_wait_us = c->accept_wait_ms != CONF_UNLIMITED ? c->accept_wait_ms * 1000 : UINT32_MAX;
     t->ack_merge = c->ack_merge;
     t->quick_ack = c->quick_ack;
     t->timestamps = c->timestamps;

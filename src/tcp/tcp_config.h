@@ -4,10 +4,11 @@
 #include "base/base.h"
 
 enum {
-    TCP_LISTENS_MAX = 8,     // ports of one service
-    TCP_OUT_MAX = 320,       // segments sent in a turn: a reply to each one received, and more
-    TCP_OUT_BLOCK_MAX = 32,  // segments of one connection in a turn
-    TCP_EXPIRE_MAX = 256,    // timers handled in a turn
+    TCP_ACCEPT_WAIT_US = 200000,  // see accept_wait_us
+    TCP_LISTENS_MAX = 8,          // ports of one service
+    TCP_OUT_MAX = 320,            // segments sent in a turn: a reply to each one received, and more
+    TCP_OUT_BLOCK_MAX = 32,       // segments of one connection in a turn
+    TCP_EXPIRE_MAX = 256,         // timers handled in a turn
     // Dirty blocks processed in a turn, whether they send or not: as many as its segments and
     // timers can make dirty.
     TCP_VISITS_MAX = TCP_OUT_MAX + TCP_EXPIRE_MAX,
@@ -48,7 +49,8 @@ struct tcp_config {
     uint32_t initial_window;  // segments
     uint32_t pacing_rtt_ms;   // the shortest RTT with pacing; 0: no pacing
     uint32_t prefix_share_ppm, service_share_ppm;  // tcp/tcp_share.h; 0: no limit
-    uint32_t accept_wait_us;  // SYNs are dropped while tcp.full_us is larger; UINT32_MAX: never
+    uint32_t accept_wait_us;  // SYNs are dropped while both tcp.behind_us and full_us are larger;
+                              // 0: TCP_ACCEPT_WAIT_US, if tcp.queue_counted; UINT32_MAX: never
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies

@@ -334,7 +334,12 @@ static bool open_fast(struct tcp *t, const struct syn_record *r, const struct se
 // worker that only stood still is not behind: full_us.
 static inline bool is_behind(const struct tcp *t)
 {
-    return unlikely(t->behind_us > t->cfg.accept_wait_us) && t->full_us > t->cfg.accept_wait_us;
+    if (likely(t->behind_us == 0))
+        return false;
+    const uint32_t limit_us = t->cfg.accept_wait_us != 0 ? t->cfg.accept_wait_us
+                              : t->queue_counted         ? TCP_ACCEPT_WAIT_US
+                                                         : UINT32_MAX;
+    return t->behind_us > limit_us && t->full_us > limit_us;
 }
 
 // RFC 9293 3.10.7.2, second: the SYN.
@@ -370,7 +375,7 @@ bool tcp_listen_again(struct tcp *t, int listener, const struct seg_in *s, uint3
     // does not guarantee that.
     const uint32_t isn = tcp_isn(t, &s->key), above = snd_nxt + UINT16_MAX + 2;
     t->stats->c.syn_received++;
-    v->drop = refused(t, listener, &s->key);
+    v->drop = is_behind(t) ? DROP_accept_wait : refused(t, listener, &s->key);
     if (v->drop != DROP_NONE)
         return false;
     const struct syn_record asked = record_of(t, listener, s, seq_lt(isn, above) ? above : isn);

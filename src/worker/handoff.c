@@ -515,6 +515,21 @@ static uint16_t handoff_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     return (uint16_t)(got + receive(s, l, pkts + got, n - got));
 }
 
+// handoff_rx_waiting: without those in the device's queues of other workers.
+static int handoff_rx_waiting(struct port *p, uint16_t w)
+{
+    const struct handoff *s = p->priv;
+    const struct lane *l = s->lanes[w];
+    int sum = 0;
+    for (unsigned from = 0; from < s->workers; from++)
+        if (from != w)
+            sum += (int)rte_ring_count(l->in[from].go);
+    if (w >= s->queues)
+        return sum;
+    const int n = s->inner->ops->rx_waiting != NULL ? s->inner->ops->rx_waiting(s->inner, w) : -1;
+    return n < 0 ? -1 : sum + n;
+}
+
 static uint16_t handoff_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)
 {
     struct handoff *s = p->priv;
@@ -542,6 +557,7 @@ static void close_port(struct port *p)
 static const struct port_ops handoff_ops = {
     .driver = "handoff",
     .rx_burst = handoff_rx_burst,
+    .rx_waiting = handoff_rx_waiting,
     .tx_burst = handoff_tx_burst,
     .stats = handoff_stats,
     .close = close_port,

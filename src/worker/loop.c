@@ -28,33 +28,24 @@ uint64_t worker_tsc_hz(const struct worker *w)
     return (uint64_t)(((unsigned __int128)1000000 << 32) / w->clock.us_per_tick_q32);
 }
 
-// note_full: a burst as large as any leaves packets in the device's queue, or just emptied it.
-// full_us begins with the first of them: if the worker stood still before it, because the host had
-// taken its core, the packets have waited, but there are not more than it can handle.
 static NOINLINE void note_full(struct worker *w, struct worker_port *wp)
 {
-    wp->burst_full = (uint16_t)MAX(w->n_rx, (uint32_t)BURST_MAX / 2);
-    if (wp->emptied_us == 0)  // the first burst of all
-        wp->emptied_us = w->tcp.now.us;
-    w->tcp.behind_us = (uint32_t)MIN(w->tcp.now.us - wp->emptied_us, UINT32_MAX - 1);
-    if (wp->full_after_us != wp->emptied_us || wp->full_us == 0) {  // the first one
-        wp->full_after_us = wp->emptied_us;
-        wp->full_us = w->tcp.now.us;
-    }
-    w->tcp.full_us = (uint32_t)MIN(w->tcp.now.us - wp->full_us, UINT32_MAX);
-    w->highest.behind_us = MAX(w->highest.behind_us, w->tcp.behind_us);
+    struct tcp *t = &w->tcp;
+    t->behind_us = backlog_full(&wp->backlog, wp->port, wp->queue, w->n_rx, t->now.us, &t->full_us);
+    t->queue_counted = wp->backlog.counts;
+    w->highest.behind_us = MAX(w->highest.behind_us, t->behind_us);
 }
 
-// note_backlog: for how long the device's queue was not seen empty. What is in this burst, or still
-// in the queue, has not waited longer. A device may give less than BURST_MAX packets at once.
+// note_backlog: how long what is in this burst has waited. A device may give less than BURST_MAX
+// packets at once.
 static inline void note_backlog(struct worker *w, struct worker_port *wp)
 {
-    if (unlikely(w->n_rx >= wp->burst_full)) {
+    if (unlikely(w->n_rx >= wp->backlog.burst_full)) {
         note_full(w, wp);
         return;
     }
     w->tcp.behind_us = 0;
-    wp->emptied_us = w->tcp.now.us;
+    wp->backlog.emptied_us = w->tcp.now.us;
 }
 
 static inline void stage_rx(struct worker *w)

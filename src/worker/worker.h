@@ -14,6 +14,7 @@
 #include "stat/stall.h"
 #include "stat/trace_ring.h"
 #include "tcp/tcp.h"
+#include "worker/backlog.h"
 #include "worker/messages.h"
 #include "worker/order.h"
 
@@ -52,14 +53,11 @@ struct worker_port {
     uint32_t waits_ms;   // since when it accepts no packet, | 1; 0: it accepts them
     uint32_t looked_ms;  // when others were last offered past the first packet of tx
     struct refusal refusal;
-    uint64_t refused;        // packets dropped because it took others and never these
-    uint32_t captured;       // packets of tx, from the first, that were captured already
-    uint32_t announced;      // the announce_asked that was done last
-    uint16_t burst_full;     // the largest burst so far: one of this size may leave packets behind
-    uint64_t emptied_us;     // when a burst was last smaller: then it emptied the queue
-    uint64_t full_us;        // when the first full burst after full_after_us came
-    uint64_t full_after_us;  // emptied_us, as it was then
-    struct net_tx tx;        // replies, then segments, that the port has not accepted yet
+    uint64_t refused;    // packets dropped because it took others and never these
+    uint32_t captured;   // packets of tx, from the first, that were captured already
+    uint32_t announced;  // the announce_asked that was done last
+    struct backlog backlog;
+    struct net_tx tx;  // replies, then segments, that the port has not accepted yet
 };
 
 // worker_clock: TSC to microseconds: us = ticks * mul >> 32.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // costly.c: the command c10m with an application whose requests cost time, for scripts/bench
 // overload. Each request of HTTP/1.1 keeps the worker busy for COSTLY_US microseconds, like a page
-// that is computed, and is then answered with 64 bytes. With COSTLY_WAIT_MS a request that may have
-// waited for so long is answered 503 at once. Both are variables of the environment, read at the
-// start.
+// that is computed, and is then answered with 64 bytes. A request that may have waited for
+// COSTLY_WAIT_MS is answered 503 at once (0: none); without this variable, one that has waited for
+// AUTO_MS at an overloaded worker, as http does by default. They are variables of the environment,
+// read at the start.
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 
 #include "c10m/main.h"
 
-enum { US_MAX = 1000000, HEAD_BYTES_MAX = 4096, IDLE_MS = 60000 };
+enum { AUTO_MS = 500, US_MAX = 1000000, HEAD_BYTES_MAX = 4096, IDLE_MS = 60000 };
 
 #define BODY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"
 
@@ -24,6 +26,7 @@ static const char refusal[] =
 static_assert(sizeof(BODY) == 65, "the length that the answer tells");
 
 static unsigned cost_us, wait_ms;
+static bool automatic;
 static int answered, refused;
 
 static unsigned variable(const char *name)
@@ -36,6 +39,7 @@ static unsigned variable(const char *name)
 static int costly_init(struct c10m_service *s, char *err, size_t err_bytes)
 {
     cost_us = variable("COSTLY_US");
+    automatic = getenv("COSTLY_WAIT_MS") == NULL;
     wait_ms = variable("COSTLY_WAIT_MS");
     answered = c10m_counter(s, "answered", "requests answered 200");
     refused = c10m_counter(s, "refused", "requests answered 503");
@@ -56,9 +60,16 @@ static void compute(void)
         ;
 }
 
+static bool is_late(const struct c10m_conn *c)
+{
+    if (automatic)
+        return c10m_overloaded_us(c) >= AUTO_MS * 1000;
+    return wait_ms != 0 && c10m_waited_us(c) >= wait_ms * 1000;
+}
+
 static void handle(struct c10m_conn *c)
 {
-    if (wait_ms != 0 && c10m_waited_us(c) >= wait_ms * 1000) {
+    if (is_late(c)) {
         c10m_send(c, refusal, sizeof(refusal) - 1);
         c10m_count(c, refused, 1);
         return;

@@ -213,6 +213,11 @@ uint32_t c10m_waited_us(const struct c10m_conn *c)
     return 0;
 }
 
+uint32_t c10m_overloaded_us(const struct c10m_conn *c)
+{
+    return 0;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     (void)c;

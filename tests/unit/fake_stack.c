@@ -575,6 +575,11 @@ uint32_t c10m_waited_us(const struct c10m_conn *c)
     return c->waited_us;
 }
 
+uint32_t c10m_overloaded_us(const struct c10m_conn *c)
+{
+    return c->overloaded_us;
+}
+
 uint64_t c10m_now_us(const struct c10m_conn *c)
 {
     return c->now_us;

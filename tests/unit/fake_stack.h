@@ -30,7 +30,7 @@ struct c10m_conn {
     size_t send_room;       // most bytes of c10m_send in flight; SIZE_MAX: no limit
     unsigned refs_refused;  // so many c10m_send_ref are refused first
     uint64_t now_us, timer_us;
-    uint32_t waited_us;
+    uint32_t waited_us, overloaded_us;
     bool inside, paused, resume, cut_short, shut, aborted, peer_ended, end_told;
     bool closed;      // `close` was told: only fake_close() may follow
     bool connecting;  // made by c10m_connect, not yet answered

@@ -19,6 +19,12 @@ static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
+static int rx_waiting(struct port *p, uint16_t q)
+{
+    const struct hosts_wire *w = p->priv;
+    return w->cannot_count ? -1 : (int)w->n_queue;
+}
+
 static uint16_t tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     const struct hosts_wire *from = p->priv;
@@ -48,6 +54,7 @@ static void no_close(struct port *p) {}
 
 static const struct port_ops ops = {.driver = "wire",
                                     .rx_burst = rx_burst,
+                                    .rx_waiting = rx_waiting,
                                     .tx_burst = tx_burst,
                                     .stats = no_stats,
                                     .close = no_close};

@@ -17,7 +17,8 @@ struct hosts_wire {
     struct hosts_wire *peer;
     struct pkt *queue[HOSTS_QUEUE_MAX];  // arrived and not yet received
     unsigned n_queue;
-    uint16_t takes;  // packets that it takes of a burst, at most
+    bool cannot_count;  // as the drivers of the kernel's ports
+    uint16_t takes;     // packets that it takes of a burst, at most
     // Whether it refuses this packet, and with it those behind it; NULL: none.
     bool (*refuses)(const struct pkt *p);
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// test_backlog.c: what a worker knows of packets that wait in the device's queue: for how long it
-// has not found the queue empty (worker/loop.c).
+// test_backlog.c: how long packets may have waited in the device's queue (worker/backlog.h).
 #include <string.h>
 
 #include "hosts.h"
 #include "pkt_env.h"
+#include "seed.h"
 
 enum { SYNS = 5 * BURST_MAX / 2, TURN_US = 300 };
 
@@ -65,7 +65,7 @@ static void a_queue_that_is_emptied_is_not_behind(void **state)
 static void full_bursts_are_behind_since_the_queue_was_last_empty(void **state)
 {
     begin(SYNS);
-    const uint64_t before_us = h->e[0].w->ports[0].emptied_us;
+    const uint64_t before_us = h->e[0].w->ports[0].backlog.emptied_us;
     turn();
     assert_int_equal(behind_us(), h->now_us - before_us);
     turn();
@@ -88,6 +88,88 @@ static void the_largest_burst_of_a_device_counts_as_full(void **state)
     hosts_free(h);
 }
 
+// elastic: a queue that has two full bursts always: what is received comes again, as from clients
+// that wait for an answer.
+static uint16_t elastic_rx(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
+{
+    return n;
+}
+static int elastic_waiting(struct port *p, uint16_t q)
+{
+    return p->priv == NULL ? 2 * BURST_MAX : -1;
+}
+static const struct port_ops elastic_ops = {.rx_burst = elastic_rx, .rx_waiting = elastic_waiting};
+
+static uint32_t elastic(void *priv, uint32_t *full_us)
+{
+    struct port p = {.ops = &elastic_ops, .priv = priv};
+    struct backlog b = {.emptied_us = 0};
+    uint32_t most = 0;
+    for (uint64_t us = 1000000; us < 2000000; us += TURN_US) {
+        const uint32_t behind = backlog_full(&b, &p, 0, BURST_MAX, us, full_us);
+        most = MAX(most, behind);
+    }
+    assert_int_equal(b.counts, priv == NULL);
+    return most;
+}
+
+static void a_worker_that_is_always_busy_but_soon_is_not_behind(void **state)
+{
+    uint32_t full_us;
+    assert_int_equal(elastic(NULL, &full_us), 4 * TURN_US);  // counted before two, for two more
+    assert_in_range(full_us, 900000, 1000000);
+}
+
+static void who_cannot_count_is_behind_as_long_as_it_is_busy(void **state)
+{
+    uint32_t full_us;
+    assert_in_range(elastic(&full_us, &full_us), 900000, 1000000);
+}
+
+// What waits is never said to have waited less than it did: each packet has its time.
+static uint64_t arrived_us[4096];
+static uint32_t n_arrived, n_received;
+static int true_waiting(struct port *p, uint16_t q)
+{
+    return (int)(n_arrived - n_received);
+}
+static const struct port_ops true_ops = {.rx_burst = elastic_rx, .rx_waiting = true_waiting};
+
+static void arrive(struct rng *rng, uint64_t us)
+{
+    for (uint32_t n = rng_below(rng, 2 * BURST_MAX + 20); n > 0 && n_arrived < 4096; n--)
+        arrived_us[n_arrived++] = us;
+}
+
+static void nothing_has_waited_longer_than_is_said(void **state)
+{
+    struct rng rng = test_rng(__func__);
+    struct port p = {.ops = &true_ops};
+    unsigned exact = 0, bursts = 0;
+    uint64_t us = 1000;
+    for (unsigned i = 0; i < 500; i++) {
+        struct backlog b = {.emptied_us = us++};
+        n_arrived = n_received = 0;
+        while (n_arrived < 4096 || n_arrived - n_received >= BURST_MAX) {
+            arrive(&rng, us);
+            us += rng_below(&rng, 1000) + 1;
+            if (n_arrived - n_received < BURST_MAX) {
+                n_received = n_arrived;
+                b.emptied_us = us;
+                continue;
+            }
+            const uint64_t first_us = arrived_us[n_received];
+            uint32_t full_us;
+            n_received += BURST_MAX;
+            const uint32_t said = backlog_full(&b, &p, 0, BURST_MAX, us, &full_us);
+            assert_true(said >= us - first_us);
+            exact += said <= 3 * (us - first_us) + 3000;
+            bursts++;
+        }
+    }
+    assert_true(bursts > 1000 && exact > bursts / 2);
+}
+
 static void an_application_is_told_how_long_its_data_may_have_waited(void **state)
 {
     begin(SYNS);
@@ -96,7 +178,7 @@ static void an_application_is_told_how_long_its_data_may_have_waited(void **stat
         turn();  // SYN-ACKs
     for (unsigned i = 0; i < 10; i++)
         hosts_turn(h, 1);  // the last ACKs
-    const uint64_t before_us = h->e[0].w->ports[0].emptied_us;
+    const uint64_t before_us = h->e[0].w->ports[0].backlog.emptied_us;
     turn();
     assert_int_equal(waited_us, h->now_us - before_us);
     for (unsigned i = 0; i < 3; i++)
@@ -119,6 +201,28 @@ static void while_it_is_behind_syns_are_dropped_and_counted(void **state)
     hosts_free(h);
 }
 
+// By default, if the queue can be counted. (A SYN is dropped, and no open connection's packet.)
+static void syns_wait(bool cannot_count, uint64_t *dropped)
+{
+    begin(SYNS);
+    h->e[0].wires[0].cannot_count = cannot_count;
+    h->e[0].w->tcp.cfg.accept_wait_us = 0;
+    turn();
+    h->now_us += TCP_ACCEPT_WAIT_US;
+    turn();
+    *dropped = h->e[0].w->stats->drops[DROP_accept_wait];
+    hosts_free(h);
+}
+
+static void by_default_syns_are_dropped_where_the_queue_is_counted(void **state)
+{
+    uint64_t dropped;
+    syns_wait(false, &dropped);
+    assert_int_equal(dropped, BURST_MAX);
+    syns_wait(true, &dropped);
+    assert_int_equal(dropped, 0);
+}
+
 // The host had taken the core for a second: what has come meanwhile is handled.
 static void after_a_worker_stood_still_no_syn_is_dropped(void **state)
 {
@@ -139,6 +243,10 @@ int main(void)
         cmocka_unit_test(a_queue_that_is_emptied_is_not_behind),
         cmocka_unit_test(full_bursts_are_behind_since_the_queue_was_last_empty),
         cmocka_unit_test(the_largest_burst_of_a_device_counts_as_full),
+        cmocka_unit_test(a_worker_that_is_always_busy_but_soon_is_not_behind),
+        cmocka_unit_test(who_cannot_count_is_behind_as_long_as_it_is_busy),
+        cmocka_unit_test(nothing_has_waited_longer_than_is_said),
+        cmocka_unit_test(by_default_syns_are_dropped_where_the_queue_is_counted),
         cmocka_unit_test(an_application_is_told_how_long_its_data_may_have_waited),
         cmocka_unit_test(while_it_is_behind_syns_are_dropped_and_counted),
         cmocka_unit_test(after_a_worker_stood_still_no_syn_is_dropped),

@@ -480,7 +480,11 @@ static bool has_old_site(const struct http_conn *st, const struct http_service *
 // is_late: whether the request may have waited too long to be worth an answer.
 static bool is_late(const struct c10m_conn *c, const struct http_service *s)
 {
-    return s->params.max_wait_ms != 0 && c10m_waited_us(c) / 1000 >= s->params.max_wait_ms;
+    if (c10m_waited_us(c) == 0)
+        return false;
+    return s->params.max_wait_ms == HTTP_WAIT_AUTO
+               ? c10m_overloaded_us(c) / 1000 >= HTTP_WAIT_AUTO_MS
+               : c10m_waited_us(c) / 1000 >= s->params.max_wait_ms;
 }
 
 // refuse_late: 503 with Retry-After; the connection stays open, unless content follows.

@@ -25,6 +25,14 @@ bool http_param_on(const struct c10m_service *s, const char *key)
     return value != NULL && strcmp(value, "on") == 0;
 }
 
+// is_wait: whether the text is a word for max_wait_ms.
+static bool is_wait(const char *text, uint64_t *value)
+{
+    if (strcmp(text, "off") == 0)
+        *value = HTTP_WAIT_OFF;
+    return strcmp(text, "off") == 0 || strcmp(text, "auto") == 0;
+}
+
 static int read_params(const struct c10m_service *s, struct http_params *p, char *err,
                        size_t err_bytes)
 {
@@ -39,7 +47,7 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
         {"write_timeout_ms", &p->write_timeout_ms, 1, HTTP_WRITE_MS_MAX, 60000},
         {"write_bytes_min", &p->write_bytes_min, 1, 1 << 30, 4096},
         {"keepalive_timeout_ms", &p->keepalive_timeout_ms, 1, 1 << 30, 60000},
-        {"max_wait_ms", &p->max_wait_ms, 1, 60000, 0},
+        {"max_wait_ms", &p->max_wait_ms, 1, 60000, HTTP_WAIT_AUTO},
         {"body_bytes_max", &p->body_bytes_max, 1, 1 << 30, 65536},
         {"body_timeout_ms", &p->body_timeout_ms, 1, 1 << 30, 30000},
         {"holds_max", &p->holds_max, 1, HTTP_HOLDS_MAX, 256},
@@ -50,7 +58,8 @@ static int read_params(const struct c10m_service *s, struct http_params *p, char
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *text = c10m_service_param(s, rows[i].key);
         *rows[i].value = rows[i].default_value;
-        if (text == NULL || (rows[i].default_value == 0 && strcmp(text, "off") == 0))
+        if (text == NULL ||
+            (rows[i].default_value == HTTP_WAIT_AUTO && is_wait(text, rows[i].value)))
             continue;
         char *end;
         errno = 0;

@@ -15,8 +15,9 @@
 //   write_bytes_min       default 4096
 //   body_bytes_max        longest content of a request, default 65536; longer: 413
 //   body_timeout_ms       from a head's end to the end of the content, default 30000; later: 408
-//   max_wait_ms           time in the device's queue after which a request is refused, 1 to 60000;
-//                         later: 503; default: never
+//   max_wait_ms           time in the device's queue after which a request is refused by 503, 1 to
+//                         60000, or off; auto, the default: HTTP_WAIT_AUTO_MS of an overloaded
+//                         worker (c10m_overloaded_us())
 //   holds_max             requests with content, or for several ranges, being answered at once on
 //                         each worker, default 256; more: 503
 //   echo_path             path where POST is answered with its content; default none
@@ -38,13 +39,14 @@
 #include "app/http/http_counters.h"
 #include "app/http/sites.h"
 
-enum { HTTP_WRITE_MS_MAX = 3600000 };
+enum { HTTP_WRITE_MS_MAX = 3600000, HTTP_WAIT_AUTO = 0, HTTP_WAIT_AUTO_MS = 500 };
+#define HTTP_WAIT_OFF UINT64_MAX
 
 struct http_params {
     uint64_t header_bytes_max, header_timeout_ms, header_bytes_held;
     uint64_t body_bytes_max, body_timeout_ms;
     uint64_t keepalive_timeout_ms;
-    uint64_t max_wait_ms;  // 0: off
+    uint64_t max_wait_ms;  // or HTTP_WAIT_AUTO, HTTP_WAIT_OFF
     uint64_t write_timeout_ms, write_bytes_min;
     uint64_t holds_max;
     uint64_t files_max, bytes_max;
