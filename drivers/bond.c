@@ -68,7 +68,7 @@ static void rss_check(struct port *p, struct port_rss_check *out)
     }
 }
 
-static int view_rx_waiting(struct port *p, uint16_t q)
+static int rx_waiting(struct port *p, uint16_t q)
 {
     const struct bond *b = bond_of(p);
     int sum = 0;
@@ -76,20 +76,6 @@ static int view_rx_waiting(struct port *p, uint16_t q)
         struct port *in = b->members[m].port;
         const struct port_view *v = in->ops->view;
         const int n = v != NULL && v->rx_waiting != NULL ? v->rx_waiting(in, q) : -1;
-        if (n < 0)
-            return -1;
-        sum += n;
-    }
-    return sum;
-}
-
-static int bond_rx_waiting(struct port *p, uint16_t q)
-{
-    const struct bond *b = bond_of(p);
-    int sum = 0;
-    for (unsigned m = 0; m < b->n; m++) {
-        struct port *in = b->members[m].port;
-        const int n = in->ops->rx_waiting != NULL ? in->ops->rx_waiting(in, q) : -1;
         if (n < 0)
             return -1;
         sum += n;
@@ -131,7 +117,7 @@ static void bond_close(struct port *p)
 }
 
 static const struct port_view view = {.link = bond_link,
-                                      .rx_waiting = view_rx_waiting,
+                                      .rx_waiting = rx_waiting,
                                       .rss_table = rss_table,
                                       .rss_check = rss_check,
                                       .describe = describe};
@@ -139,7 +125,6 @@ static const struct port_view view = {.link = bond_link,
 static const struct port_ops backup_ops = {
     .driver = "bond",
     .rx_burst = bond_rx_burst,
-    .rx_waiting = bond_rx_waiting,
     .tx_burst = bond_backup_tx_burst,
     .stats = stats,
     .close = bond_close,
@@ -150,7 +135,6 @@ static const struct port_ops backup_ops = {
 static const struct port_ops lacp_ops = {
     .driver = "bond",
     .rx_burst = bond_rx_burst,
-    .rx_waiting = bond_rx_waiting,
     .tx_burst = bond_lacp_tx_burst,
     .stats = stats,
     .close = bond_close,

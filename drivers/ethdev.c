@@ -143,6 +143,7 @@ static int set_queues(struct ethdev *e, const struct port_params *p, struct err 
     int rc = rte_eth_dev_adjust_nb_rx_tx_desc(e->id, &rx, &tx);
     if (rc != 0)
         return fail(err, p, "ring sizes", rc);
+    e->rx_slots = rx;
     if (nic_profile_drops(e->nic, e->port.queues) && rte_eth_dev_info_get(e->id, &info) == 0) {
         info.default_rxconf.rx_drop_en = 1;
         rx_conf = &info.default_rxconf;
@@ -291,10 +292,12 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
-int ethdev_rx_waiting(struct port *p, uint16_t q)
+int ethdev_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
     const struct ethdev *e = p->priv;
-    return MAX(rte_eth_rx_queue_count(e->id, q), -1);
+    const int n = rte_eth_rx_queue_count(e->id, q);
+    *slots = e->rx_slots;
+    return n < 0 ? -1 : n;
 }
 
 // one_segment: makes a packet one segment if possible. A first segment with other references must

@@ -34,8 +34,9 @@ struct ethdev_away {
 };
 
 struct ethdev {
-    struct port port;  // first: port.priv points to this struct
-    uint16_t id;       // DPDK's port number
+    struct port port;   // first: port.priv points to this struct
+    uint16_t id;        // DPDK's port number
+    uint16_t rx_slots;  // of each receive queue
     // Some drivers leave flags of the mbuf's previous use in a received packet. If clear_flags is
     // set, only the flags in keep_flags remain in m.ol_flags.
     bool clear_flags;
@@ -77,7 +78,7 @@ void ethdev_close(struct port *p);
 // each chain into one segment. A chain that does not fit into one segment is taken, dropped and
 // counted (tx_errors).
 uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
-int ethdev_rx_waiting(struct port *p, uint16_t q);
+int ethdev_rx_waiting(struct port *p, uint16_t q, uint32_t *slots);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
 

@@ -68,6 +68,12 @@ static unsigned view_xstats(struct port *p, struct port_xstat *out, unsigned max
     return got < max ? got : (unsigned)n;
 }
 
+static int view_rx_waiting(struct port *p, uint16_t q)
+{
+    uint32_t slots;
+    return ethdev_rx_waiting(p, q, &slots);
+}
+
 static unsigned view_rss_table(struct port *p, uint16_t *queues, unsigned max)
 {
     struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_512 / RTE_ETH_RETA_GROUP_SIZE];
@@ -128,7 +134,7 @@ static void view_describe(struct port *p, struct text *out)
 const struct port_view ethdev_view = {
     .link = view_link,
     .xstats = view_xstats,
-    .rx_waiting = ethdev_rx_waiting,
+    .rx_waiting = view_rx_waiting,
     .rss_table = view_rss_table,
     .rss_check = ethdev_rss_check,
     .describe = view_describe,

@@ -101,11 +101,12 @@ static uint16_t memif_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     return got;
 }
 
-static int memif_rx_waiting(struct port *p, uint16_t q)
+static int memif_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
     struct memif *m = of(p);
     const struct memif_rings *r = enter(m);
-    const int n = r == NULL ? 0 : (int)memif_rings_waiting(r);
+    const int n = r == NULL ? -1 : (int)memif_rings_waiting(r);
+    *slots = r == NULL ? 0 : r->rx.slots;
     leave(m);
     return n;
 }

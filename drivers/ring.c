@@ -252,6 +252,12 @@ static int ring_waiting(struct port *p, uint16_t q)
     return (int)MIN(__atomic_load_n(&w->filled, __ATOMIC_RELAXED) - taken, w->mask + 1);
 }
 
+static int ring_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
+{
+    *slots = ((const struct ring_end *)p->priv)->rx[q]->mask + 1;
+    return ring_waiting(p, q);
+}
+
 static void ring_describe(struct port *p, struct text *out)
 {
     const struct ring_end *end = p->priv;
@@ -416,7 +422,7 @@ struct port *ring_open_far(struct port *near, const struct port_params *params, 
 static const struct port_ops ring_ops = {
     .driver = "ring",
     .rx_burst = ring_rx_burst,
-    .rx_waiting = ring_waiting,
+    .rx_waiting = ring_rx_waiting,
     .tx_burst = ring_tx_burst,
     .stats = ring_stats,
     .close = ring_close,

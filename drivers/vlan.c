@@ -120,15 +120,6 @@ static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
-// rx_waiting: those of other members as well: they come before, or between, those of this one.
-static int rx_waiting(struct port *p, uint16_t q)
-{
-    const struct trunk *t = ((const struct member *)p->priv)->trunk;
-    struct port *in = t->parent;
-    const int n = in->ops->rx_waiting != NULL ? in->ops->rx_waiting(in, q) : -1;
-    return n < 0 ? -1 : n + (int)t->waiting[q].n;
-}
-
 static uint16_t trunk_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n)
 {
     struct port *parent = ((const struct member *)p->priv)->trunk->parent;
@@ -236,7 +227,6 @@ static void vlan_close(struct port *p)
 static const struct port_ops trunk_ops = {
     .driver = "trunk",
     .rx_burst = rx_burst,
-    .rx_waiting = rx_waiting,
     .tx_burst = trunk_tx_burst,
     .stats = trunk_stats,
     .close = trunk_close,
@@ -250,7 +240,6 @@ static const struct port_view vlan_view = {.link = vlan_link,
 static const struct port_ops vlan_ops = {
     .driver = "vlan",
     .rx_burst = rx_burst,
-    .rx_waiting = rx_waiting,
     .tx_burst = vlan_tx_burst,
     .stats = vlan_stats,
     .close = vlan_close,

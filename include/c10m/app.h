@@ -254,9 +254,9 @@ uint64_t c10m_now_us(const struct c10m_conn *c);
 // waits in the network, in a switch or in Linux, nor data that the application itself left unread.
 uint32_t c10m_waited_us(const struct c10m_conn *c);
 
-// c10m_overloaded_us: c10m_waited_us(), but not more than for how long the worker has not kept up:
-// 0 if it only stood still for a while, or if the driver cannot count the packets in its queue, so
-// that a worker which always has something to do looks like one that is late.
+// c10m_overloaded_us: c10m_waited_us() while the device is about to lose packets, because its queue
+// is nearly full, but not more than for how long the worker has not kept up: 0 if it only stood
+// still for a while, and also if the driver cannot count the packets in its queue.
 uint32_t c10m_overloaded_us(const struct c10m_conn *c);
 
 // c10m_unix_us: the time of day of this turn, in microseconds since 1970-01-01 UTC. It differs from

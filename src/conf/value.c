@@ -97,7 +97,8 @@ static bool parse_percent(const char *text, uint64_t *ppm)
 
 static bool parse_scalar(const struct key *k, const char *text, uint64_t *value)
 {
-    if (k->zero != NULL && (strcmp(text, k->zero) == 0 || strcmp(text, "0") == 0)) {
+    const bool is_number = k->unlimited == NULL && strcmp(text, "0") == 0;  // else: which of both?
+    if (k->zero != NULL && (is_number || strcmp(text, k->zero) == 0)) {
         *value = 0;
         return true;
     }

@@ -178,9 +178,9 @@ struct port_ops {
     // tx_burst: sends packets and returns how many, from the first. Those belong to the driver; the
     // others stay with the caller.
     uint16_t (*tx_burst)(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
-    // rx_waiting: by the same worker: how many packets wait in queue q behind the last burst; -1:
-    // it cannot be told now. NULL: never.
-    int (*rx_waiting)(struct port *p, uint16_t q);
+    // rx_waiting: by the same worker: how many packets, or parts of packets, wait in queue q behind
+    // the last burst; *slots: how many it holds. -1: it cannot be told now. NULL: never.
+    int (*rx_waiting)(struct port *p, uint16_t q, uint32_t *slots);
     void (*stats)(struct port *p, struct port_stats *out);
     void (*close)(struct port *p);
     const struct port_view *view;      // NULL: no further queries
@@ -203,6 +203,13 @@ struct port {
     uint16_t chain_max;  // buffers of a packet that it splits, at most; 0: PKT_CHAIN_MAX
     void *priv;          // belongs to the driver
 };
+
+// port_rx_waiting: port_ops.rx_waiting; -1: the driver has none.
+static inline int port_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
+{
+    const struct port_ops *ops = p->ops;  // another one at any time (port_replug)
+    return ops->rx_waiting == NULL ? -1 : ops->rx_waiting(p, q, slots);
+}
 
 // port_params: parameters of a driver's open function, set from the configuration. Strings and
 // inner parameters belong to the caller and live until the open returns.

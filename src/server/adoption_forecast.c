@@ -8,6 +8,7 @@
 
 #include "mem/hugedir.h"
 #include "mem/ledger.h"
+#include "mem/page_supply.h"
 #include "server/adoption.h"
 #include "server/adoption_move.h"
 #include "server/adoption_state.h"
@@ -54,6 +55,19 @@ static void judge(struct verdict *v, const struct server_params *p, struct adopt
     text_free(&layout);
 }
 
+// no_room: whether there are fewer hugepages than a copy needs beside what it copies; *why: how
+// many. The packets of a server that runs are free when the next one starts.
+static bool no_room(const struct server_params *p, bool runs, struct err *why)
+{
+    struct page_supply now;
+    size_t page;
+    if (p->pages == PAGES_NONE)
+        return false;
+    page_supply_read(&now, "/sys", -1);
+    return page_supply_choose(&now, p->pages, server_arena_bytes(p),
+                              runs ? 0 : server_packet_bytes(p), &page, why) != 0;
+}
+
 static void service_line(const struct sock_states *states, struct sock_change change, bool moves,
                          const struct c10m_service *s, unsigned i, struct text *out)
 {
@@ -95,6 +109,8 @@ static int forecast(const struct server_params *p, int fd, const struct hugedir_
     owner_text(pid, owner);
     if (pread(fd, state.bytes, sizeof(state), 0) == (ssize_t)sizeof(state))
         judge(&v, p, &state.a, kept);
+    if (v.moves && no_room(p, pid != 0, &v.reason))
+        v.why = v.line;
     if (v.why != NULL) {
         text_printf(out, "adoption: the next start does not adopt the connections %s: %s%s%s\n%s",
                     owner, v.why, v.reason.text[0] != '\0' ? ": " : "", v.reason.text,

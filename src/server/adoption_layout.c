@@ -108,6 +108,35 @@ static uint64_t needs(const struct adoption_converter *from, enum region_id r, u
     }
 }
 
+// sizes: of the structures that a text's types name.
+struct sizes {
+    size_t block, ext, flight, flight_small, flight_large, buf, buf_stride, syn, time_wait,
+        time_wait6;
+};
+
+static bool read_sizes(struct sizes *s, const char *text)
+{
+    const char *line = strstr(text, "block ");
+    return line != NULL &&
+           sscanf(line,
+                  "block %zu ext %zu flight %zu %zu %zu buf %zu %zu syn %zu time_wait %zu %zu",
+                  &s->block, &s->ext, &s->flight, &s->flight_small, &s->flight_large, &s->buf,
+                  &s->buf_stride, &s->syn, &s->time_wait, &s->time_wait6) == 10;
+}
+
+// fits_types: whether the converter has the sizes that the types tell, and what has no converter
+// has those of this program.
+static bool fits_types(const struct adoption_converter *c, const char *text, const char *own)
+{
+    struct sizes a, b;
+    return read_sizes(&a, text) && read_sizes(&b, own) && a.block == bytes_of(&c->block, b.block) &&
+           a.ext == bytes_of(&c->ext, b.ext) && a.syn == bytes_of(&c->syn, b.syn) &&
+           a.time_wait == bytes_of(&c->time_wait, b.time_wait) &&
+           a.time_wait6 == bytes_of(&c->time_wait6, b.time_wait6) && a.flight == b.flight &&
+           a.flight_small == b.flight_small && a.flight_large == b.flight_large && a.buf == b.buf &&
+           a.buf_stride == b.buf_stride;
+}
+
 static int check_sizes(const struct layout *l, const struct region *names, struct err *why)
 {
     static const enum region_id all[] = {REGION_BLOCKS,  REGION_SYN_RECORDS, REGION_EXTENSIONS,
@@ -148,10 +177,29 @@ int layout_read(struct layout *l, const char *text, const struct server_params *
     *l = (struct layout){.n_workers = 0};
     if (types != types_bytes(own) || memcmp(text, own, types) != 0) {
         l->from = adoption_converter_of(text, types);
-        if (l->from == NULL)
+        if (l->from == NULL || !fits_types(l->from, text, own))
             return err_set(why, "another version of the program");
     }
     return read_lines(l, text + types, names, why) == 0 ? check_sizes(l, names, why) : -1;
+}
+
+static uint64_t converted(const struct adoption_record *r, const struct layout *l,
+                          enum region_id id, size_t now)
+{
+    return r->to != NULL ? (uint64_t)l->region[id].count * now : 0;
+}
+
+uint64_t layout_converted_bytes(const struct layout *l)
+{
+    const struct adoption_converter *c = l->from;
+    if (c == NULL)
+        return 0;
+    return l->n_workers *
+           (converted(&c->block, l, REGION_BLOCKS, sizeof(struct block)) +
+            converted(&c->ext, l, REGION_EXTENSIONS, sizeof(struct ext)) +
+            converted(&c->syn, l, REGION_SYN_RECORDS, sizeof(struct syn_record)) +
+            converted(&c->time_wait, l, REGION_TIME_WAIT, sizeof(struct time_wait)) +
+            converted(&c->time_wait6, l, REGION_TIME_WAIT6, sizeof(struct time_wait6)));
 }
 
 // next_net: the next line about the neighbors of a port from *at on, and its length. NULL: none.

@@ -38,6 +38,10 @@ struct layout {
 int layout_read(struct layout *l, const char *text, const struct server_params *p, const char *own,
                 struct err *why);
 
+// layout_converted_bytes: memory that the converted records of all workers take; 0: none are
+// converted.
+uint64_t layout_converted_bytes(const struct layout *l);
+
 // layout_same_nets: whether REGION_NET of both is divided among the same ports.
 bool layout_same_nets(const char *a, const char *b);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mem/page_supply.h"
 #include "server/adoption_layout.h"
 #include "server/adoption_state.h"
 #include "server/server_internal.h"
@@ -142,6 +143,16 @@ static int read_layout(struct layout *l, const char *was, const char *layout,
     return same_apps(l, p) ? 0 : err_set(why, "a service has another application");
 }
 
+// has_memory: for the converted records, which lie in ordinary memory until the server serves.
+static bool has_memory(const struct layout *l)
+{
+    struct memory_4k now;
+    memory_4k_read(&now, "/proc");
+    return now.total_bytes == 0 ||
+           layout_converted_bytes(l) <=
+               now.available_bytes - MIN(now.available_bytes, now.linux_bytes);
+}
+
 static int read_earlier(struct adoption_move *m, const struct server_params *p, const char *layout,
                         struct err *why)
 {
@@ -178,6 +189,10 @@ int adoption_move_open(struct server *s, const struct arena_params *ap, const ch
     struct adoption_move *m = read_move(s, layout, why);
     if (m == NULL)
         return -1;
+    if (!has_memory(&m->layout)) {
+        free(m);
+        return err_set(why, "not enough memory to convert them");
+    }
     struct arena *next = arena_open_next(m->arena, ap, why);
     if (next == NULL) {
         free(m);
@@ -241,6 +256,8 @@ int adoption_move_forecast(const struct adoption *was, const struct server_param
     static struct layout l;
     if (read_layout(&l, was->layout, layout, p, why) != 0)
         return -1;
+    if (!has_memory(&l))
+        return err_set(why, "not enough memory to convert them");
     struct ip_addr addr[TCP_LOCALS_MAX] = {{{0}}};  // where they are, nobody asks
     const struct tcp_move_map map = map_of(&l, p, addr);
     move_versions(states, &was->states, &map, p);

@@ -22,8 +22,8 @@ static void put_sizes(struct text *out)
                 sizeof(struct block), sizeof(struct ext), sizeof(struct flight), FLIGHT_BYTES,
                 FLIGHT_LARGE_BYTES, sizeof(struct buf), BUF_STRIDE, sizeof(struct syn_record),
                 sizeof(struct time_wait), sizeof(struct time_wait6));
-    text_printf(out, "stage tcp_input %d app %d state idle %d\n", STAGE_tcp_input, STAGE_app,
-                WORKER_IDLE);
+    text_printf(out, "state %zu secrets %d refusals %d\n", sizeof(struct adoption), SECRET_COUNT,
+                TCP_REFUSAL_COUNT);
     adoption_worker_lines(out);
 }
 

@@ -12,16 +12,18 @@ struct worker_places {
     uint64_t bytes;  // of that struct
     uint64_t at[WORKER_FIELDS];
     uint32_t known;  // a bit for each field with a place
+    bool values;     // they are those of this program
 };
 
-// adoption_worker_lines: appends "worker BYTES", and "worker.FIELD OFFSET BYTES" for each field.
+// adoption_worker_lines: appends "worker BYTES", "worker.FIELD OFFSET BYTES" for each field, and
+// "worker.values ..." with the numbers and sizes that give the fields their meaning.
 void adoption_worker_lines(struct text *out);
 
 // adoption_worker_line: whether the line is one of those.
 bool adoption_worker_line(const char *line);
 
 // adoption_worker_read: notes what the line says. -1: it is damaged, comes twice, or the field has
-// another length than in this program.
+// another length, or other values, than in this program.
 int adoption_worker_read(struct worker_places *p, const char *line);
 
 // adoption_worker_complete: whether every field has a place within the struct, which fits into

@@ -244,7 +244,7 @@ uint32_t c10m_waited_us(const struct c10m_conn *c)
 uint32_t c10m_overloaded_us(const struct c10m_conn *c)
 {
     const struct tcp *t = c->k->tcp;
-    return t->behind_us != 0 && t->queue_counted ? MIN(t->behind_us, t->full_us) : 0;
+    return t->behind_us != 0 && t->queue_full ? MIN(t->behind_us, t->full_us) : 0;
 }
 
 uint64_t c10m_unix_us(const struct c10m_conn *c)

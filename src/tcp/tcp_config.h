@@ -50,7 +50,7 @@ struct tcp_config {
     uint32_t pacing_rtt_ms;   // the shortest RTT with pacing; 0: no pacing
     uint32_t prefix_share_ppm, service_share_ppm;  // tcp/tcp_share.h; 0: no limit
     uint32_t accept_wait_us;  // SYNs are dropped while both tcp.behind_us and full_us are larger;
-                              // 0: TCP_ACCEPT_WAIT_US, if tcp.queue_counted; UINT32_MAX: never
+                              // 0: TCP_ACCEPT_WAIT_US, if tcp.queue_full; UINT32_MAX: never
     uint8_t window_scale;
     uint8_t ecn;          // enum tcp_ecn
     uint8_t syn_cookies;  // enum tcp_cookies

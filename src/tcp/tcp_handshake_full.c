@@ -337,7 +337,7 @@ static inline bool is_behind(const struct tcp *t)
     if (likely(t->behind_us == 0))
         return false;
     const uint32_t limit_us = t->cfg.accept_wait_us != 0 ? t->cfg.accept_wait_us
-                              : t->queue_counted         ? TCP_ACCEPT_WAIT_US
+                              : t->queue_full            ? TCP_ACCEPT_WAIT_US
                                                          : UINT32_MAX;
     return t->behind_us > limit_us && t->full_us > limit_us;
 }

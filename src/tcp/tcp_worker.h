@@ -94,9 +94,9 @@ struct tcp {
     uint32_t behind_us;  // how long what this turn received has waited, at most (worker/backlog.h)
     uint32_t dirty_head, dirty_tail;  // list through dirty_next
     uint32_t n_dirty;                 // blocks in it
-    uint32_t full_us;    // while behind_us != 0, as the next: for how long all bursts were full
-    bool queue_counted;  // the driver told how many packets wait
-    uint32_t touched;    // the block that an event, timer or output works on (tcp_touch())
+    uint32_t full_us;  // while behind_us != 0, as the next: for how long all bursts were full
+    bool queue_full;   // the driver counted nearly as many packets as the queue holds
+    uint32_t touched;  // the block that an event, timer or output works on (tcp_touch())
     // A filter of the entries added to the table since tcp_burst(): no bit, no entry
     // (tcp_new_flows.h).
     uint64_t new_flows[TCP_NEW_FLOWS_WORDS];

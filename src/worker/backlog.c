@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker/backlog.h"
 
-// count: how many packets wait behind this burst. None: what comes later arrives later.
-static void count(struct backlog *b, struct port *p, uint16_t queue, uint64_t now_us)
+// A turn that is so much longer than the one before was a stop, and no work.
+enum { STOP_TURNS = 8, STOP_US = 50000 };
+
+// count: how many packets wait behind this burst of n. None: what comes later arrives later.
+static void count(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, uint64_t now_us)
 {
-    const struct port_ops *ops = p->ops;  // another one at any time (port_replug)
-    const int n = ops->rx_waiting == NULL ? -1 : ops->rx_waiting(p, queue);
-    b->counts = n >= 0;
-    b->counted = (uint32_t)MAX(n, 0);
+    uint32_t slots = 0;
+    const int waiting = port_rx_waiting(p, queue, &slots);
+    b->counts = waiting >= 0;
+    b->counted = (uint32_t)MAX(waiting, 0);
+    b->nearly_full = b->counts && b->counted + n >= slots - slots / 16;
     b->counted_us = now_us;
-    if (n == 0)
+    if (waiting == 0)
         b->after_us = now_us;
 }
 
@@ -21,7 +25,17 @@ static void received(struct backlog *b, struct port *p, uint16_t queue, uint32_t
         return;
     if (b->counts)
         b->after_us = b->counted_us;
-    count(b, p, queue, now_us);
+    count(b, p, queue, n, now_us);
+}
+
+// is_first: whether this is the first full burst since the queue was empty, or since a stop.
+static bool is_first(struct backlog *b, uint64_t now_us)
+{
+    const uint64_t turn_us = now_us - b->last_us, before_us = b->turn_us;
+    b->last_us = now_us;
+    b->turn_us = turn_us;
+    return b->full_after_us != b->emptied_us || b->full_us == 0 ||
+           turn_us > STOP_TURNS * before_us + STOP_US;
 }
 
 uint32_t backlog_full(struct backlog *b, struct port *p, uint16_t queue, uint32_t n,
@@ -31,13 +45,15 @@ uint32_t backlog_full(struct backlog *b, struct port *p, uint16_t queue, uint32_
     if (b->emptied_us == 0)  // the first burst of all
         b->emptied_us = now_us;
     const uint64_t waited_us = now_us - MAX(b->emptied_us, b->after_us);
-    if (b->full_after_us != b->emptied_us || b->full_us == 0) {  // the first full one
+    const bool again = b->full_after_us == b->emptied_us;
+    if (is_first(b, now_us)) {
         b->full_after_us = b->emptied_us;
         b->full_us = now_us;
-        count(b, p, queue, now_us);
-    } else {
-        received(b, p, queue, n, now_us);
     }
+    if (again)
+        received(b, p, queue, n, now_us);
+    else
+        count(b, p, queue, n, now_us);
     *full_us = (uint32_t)MIN(now_us - b->full_us, UINT32_MAX);
     return (uint32_t)MIN(waited_us, UINT32_MAX - 1);
 }

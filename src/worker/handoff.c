@@ -515,19 +515,15 @@ static uint16_t handoff_rx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     return (uint16_t)(got + receive(s, l, pkts + got, n - got));
 }
 
-// handoff_rx_waiting: without those in the device's queues of other workers.
-static int handoff_rx_waiting(struct port *p, uint16_t w)
+// handoff_rx_waiting: in the device's queue of worker w, if the device spreads the packets: then
+// the rings between workers are nearly empty. Else bursts from several queues are mixed, and a
+// small one says nothing.
+static int handoff_rx_waiting(struct port *p, uint16_t w, uint32_t *slots)
 {
     const struct handoff *s = p->priv;
-    const struct lane *l = s->lanes[w];
-    int sum = 0;
-    for (unsigned from = 0; from < s->workers; from++)
-        if (from != w)
-            sum += (int)rte_ring_count(l->in[from].go);
-    if (w >= s->queues)
-        return sum;
-    const int n = s->inner->ops->rx_waiting != NULL ? s->inner->ops->rx_waiting(s->inner, w) : -1;
-    return n < 0 ? -1 : sum + n;
+    if (s->queues < s->workers || !shared_bool_load(&s->spread))
+        return -1;
+    return port_rx_waiting(s->inner, w, slots);
 }
 
 static uint16_t handoff_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, uint16_t n)

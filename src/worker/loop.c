@@ -32,7 +32,7 @@ static NOINLINE void note_full(struct worker *w, struct worker_port *wp)
 {
     struct tcp *t = &w->tcp;
     t->behind_us = backlog_full(&wp->backlog, wp->port, wp->queue, w->n_rx, t->now.us, &t->full_us);
-    t->queue_counted = wp->backlog.counts;
+    t->queue_full = wp->backlog.nearly_full;
     w->highest.behind_us = MAX(w->highest.behind_us, t->behind_us);
 }
 

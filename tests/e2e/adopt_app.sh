@@ -79,6 +79,7 @@ claim "... by each service" eval 'says 0 "^  service tally: its connections go o
 claim "... that the next version converts them" says 0 'service tally: .* of version 1, .* has version 2: it converts it' plan 2 all
 claim "... or cannot" says 0 'service tally: .* of version 1, .* has version 2: it cannot convert it, and they are reset' plan 2 none
 claim "... that another configuration copies them" says 0 'it copies them, because of memory blocks .*: until it serves it needs [0-9,]* bytes of hugepages' plan 1 none -s memory.connections=32768
+claim "... and not if there are too few hugepages for a copy" says 1 'does not adopt .*: memory blocks .*hugepages' plan 1 none -s memory.connections=90M
 claim "... but not those of an application that does not say so" says 0 '^  service tally: application tally cannot go on: its connections are reset$' plan 1 none -s memory.connections=32768
 claim "... and what prevents it" says 1 "not adopt the connections of process $SERVER: .service tally. app echo: a service has another application" plan 1 none -s service.tally.app=echo
 claim "... and proposes a drain" grep -q "ctl/drain" "$TMP/said"

@@ -37,12 +37,18 @@ static void time_wait(void *now, const void *then)
     swap_halves(now, then, sizeof(struct time_wait));
 }
 
+static void time_wait6(void *now, const void *then)
+{
+    swap_halves(now, then, sizeof(struct time_wait6));
+}
+
 static const struct adoption_converter from_0 = {
     .types = types,
     .block = {sizeof(struct block), block},
     .ext = {sizeof(struct ext), ext},
     .syn = {sizeof(struct syn_record), syn},
     .time_wait = {sizeof(struct time_wait), time_wait},
+    .time_wait6 = {sizeof(struct time_wait6), time_wait6},
 };
 const struct adoption_converter *const adoption_converters[] = {&from_0, NULL};
 

@@ -19,9 +19,10 @@ static uint16_t rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     return got;
 }
 
-static int rx_waiting(struct port *p, uint16_t q)
+static int rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
     const struct hosts_wire *w = p->priv;
+    *slots = w->slots;
     return w->cannot_count ? -1 : (int)w->n_queue;
 }
 

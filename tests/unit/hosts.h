@@ -17,6 +17,7 @@ struct hosts_wire {
     struct hosts_wire *peer;
     struct pkt *queue[HOSTS_QUEUE_MAX];  // arrived and not yet received
     unsigned n_queue;
+    unsigned slots;     // that it tells
     bool cannot_count;  // as the drivers of the kernel's ports
     uint16_t takes;     // packets that it takes of a burst, at most
     // Whether it refuses this packet, and with it those behind it; NULL: none.

@@ -136,22 +136,26 @@ static void to_ext(void *now, const void *then)
 {
     invert(now, then, sizeof(struct ext));
 }
-static const struct adoption_converter from_0 = {.types = "version 0\n",
+static char types[512];
+static const struct adoption_converter from_0 = {.types = types,
                                                  .block = {sizeof(struct block) + EXTRA, to_block},
                                                  .ext = {sizeof(struct ext) + EXTRA, to_ext}};
 const struct adoption_converter *const adoption_converters[] = {&from_0, NULL};
 
-// of_version_0: the layout, whose connection blocks take `bytes` each.
-static char *of_version_0(size_t bytes)
+// of_version_0: the layout of the earlier program, whose converted records are that much longer.
+static char *of_version_0(size_t longer)
 {
-    char *out, blocks[64];
-    snprintf(blocks, sizeof(blocks), "memory blocks 334 %zu\n", 334 * bytes);
-    const char *rest = strstr(text_str(&text), "worker ");
-    const char *at = strstr(rest, "memory blocks"), *ext = strstr(rest, "memory extensions");
-    assert_true(asprintf(&out, "version 0\n%.*s%s%.*smemory extensions 17 %zu\n%s",
-                         (int)(at - rest), rest, blocks, (int)(ext - strchr(at, '\n') - 1),
-                         strchr(at, '\n') + 1, 17 * (sizeof(struct ext) + EXTRA),
-                         strchr(ext, '\n') + 1) > 0);
+    const size_t block = sizeof(struct block), ext = sizeof(struct ext);
+    char *out, was[64];
+    const char *own = text_str(&text), *sizes = strstr(own, " flight "),
+               *rest = strstr(own, "worker ");
+    snprintf(types, sizeof(types), "version 0\nblock %zu ext %zu%.*s", block + EXTRA, ext + EXTRA,
+             (int)(rest - sizes), sizes);
+    const char *at = strstr(rest, "memory blocks"), *then = strstr(rest, "memory extensions");
+    snprintf(was, sizeof(was), "memory blocks 334 %zu\n", 334 * (block + longer));
+    assert_true(asprintf(&out, "%s%.*s%s%.*smemory extensions 17 %zu\n%s", types, (int)(at - rest),
+                         rest, was, (int)(then - strchr(at, '\n') - 1), strchr(at, '\n') + 1,
+                         17 * (ext + EXTRA), strchr(then, '\n') + 1) > 0);
     return out;
 }
 
@@ -166,15 +170,26 @@ static void structures_without_a_converter_are_refused(void **state)
 static void a_converter_is_found_by_the_types(void **state)
 {
     (void)state;
-    char *was = of_version_0(sizeof(struct block) + EXTRA);
+    char *was = of_version_0(EXTRA);
     assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), 0);
     assert_ptr_equal(read_.from, &from_0);
+    assert_int_equal(layout_converted_bytes(&read_), UINT64_C(3) * (334 * 256 + 17 * 256));
     assert_int_equal(layout_read(&read_, text_str(&text), &params, text_str(&text), &why), 0);
     assert_null(read_.from);
     free(was);
-    was = of_version_0(sizeof(struct block));  // too short for what the converter reads
+    was = of_version_0(0);  // too short for what the converter reads
     assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), -1);
     assert_string_equal(why.text, "memory blocks is too short");
+    free(was);
+    was = of_version_0(EXTRA);
+    *strstr(was, "syn ") = *strstr(types, "syn ") = 'S';  // a structure with another name
+    assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), -1);
+    free(was);
+    was = of_version_0(EXTRA);
+    strstr(was, "time_wait ")[10]++;  // without a converter it must have the size of now
+    strstr(types, "time_wait ")[10]++;
+    assert_int_equal(layout_read(&read_, was, &params, text_str(&text), &why), -1);
+    assert_string_equal(why.text, "another version of the program");
     free(was);
 }
 
@@ -199,14 +214,15 @@ static void records_are_converted_and_the_others_stay(void **state)
     assert_int_equal(mem.n, 0);
 }
 
-// worker_at: as the layout of a program says whose struct worker has `at` and `state` at these
-// places.
-static char *worker_at(size_t at, size_t at_state)
+// worker_at: as the layout of a program says whose struct worker has that many bytes, and `at` and
+// `state` at these places.
+static char *worker_at(size_t bytes, size_t at, size_t at_state)
 {
-    char was[128], is[128];
-    snprintf(was, sizeof(was), "worker.state %zu 4\nworker.at %zu 4\n",
-             offsetof(struct worker, state), offsetof(struct worker, at));
-    snprintf(is, sizeof(is), "worker.state %zu 4\nworker.at %zu 4\n", at_state, at);
+    char was[256], is[256];
+    static const char form[] = "worker %zu\nworker.state %zu 4\nworker.at %zu 4\n";
+    snprintf(was, sizeof(was), form, sizeof(struct worker), offsetof(struct worker, state),
+             offsetof(struct worker, at));
+    snprintf(is, sizeof(is), form, bytes, at_state, at);
     return edited(was, is);
 }
 
@@ -214,7 +230,8 @@ static void fields_of_another_worker_are_found(void **state)
 {
     static struct worker then, now;
     (void)state;
-    char *other = worker_at(offsetof(struct worker, state), offsetof(struct worker, at));
+    const size_t shorter = sizeof(struct worker) - CACHE_LINE;
+    char *other = worker_at(shorter, offsetof(struct worker, state), offsetof(struct worker, at));
     assert_int_equal(layout_read(&read_, other, &params, text_str(&text), &why), 0);
     shared_u32_store(&then.state, 7);
     shared_u32_store(&then.at, 9);
@@ -232,11 +249,21 @@ static void a_worker_that_is_not_whole_is_refused(void **state)
 {
     (void)state;
     const char version[] = "another version of the program";
-    char *other = worker_at(sizeof(struct worker) - 3, 0);
+    const size_t bytes = sizeof(struct worker), shorter = bytes - CACHE_LINE;
+    char *others[] = {worker_at(shorter, shorter - 3, 0),   // beyond its end
+                      worker_at(bytes, 0, 4),               // not where this program has them
+                      worker_at(bytes + (1 << 20), 0, 4)};  // longer than its memory
+    for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+        assert_int_equal(layout_read(&read_, others[i], &params, text_str(&text), &why), -1);
+        assert_string_equal(why.text, version);
+        free(others[i]);
+    }
+    char *other = edited("worker.values tcp_input ", "worker.values tcp_input 1");
     assert_int_equal(layout_read(&read_, other, &params, text_str(&text), &why), -1);
-    assert_string_equal(why.text, version);
+    assert_non_null(strstr(why.text, "worker.values"));
     free(other);
     is_refused("worker.at ", "worker.of_tomorrow ", version);
+    is_refused("worker.values ", "worker.of_tomorrow 0 0 ", version);
     char twice[64];
     snprintf(twice, sizeof(twice), "worker.at %zu 4", offsetof(struct worker, at));
     is_refused("worker.state ", "worker.at ", twice);

@@ -6,7 +6,7 @@
 #include "pkt_env.h"
 #include "seed.h"
 
-enum { SYNS = 5 * BURST_MAX / 2, TURN_US = 300 };
+enum { SYNS = 5 * BURST_MAX / 2, MANY = 7 * BURST_MAX / 2, TURN_US = 300 };
 
 static struct hosts *h;
 static uint32_t waited_us;  // as the last callback was told
@@ -94,8 +94,9 @@ static uint16_t elastic_rx(struct port *p, uint16_t q, struct pkt **pkts, uint16
 {
     return n;
 }
-static int elastic_waiting(struct port *p, uint16_t q)
+static int elastic_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
+    *slots = 1024;
     return p->priv == NULL ? 2 * BURST_MAX : -1;
 }
 static const struct port_ops elastic_ops = {.rx_burst = elastic_rx, .rx_waiting = elastic_waiting};
@@ -129,8 +130,9 @@ static void who_cannot_count_is_behind_as_long_as_it_is_busy(void **state)
 // What waits is never said to have waited less than it did: each packet has its time.
 static uint64_t arrived_us[4096];
 static uint32_t n_arrived, n_received;
-static int true_waiting(struct port *p, uint16_t q)
+static int true_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
+    *slots = 4096;
     return (int)(n_arrived - n_received);
 }
 static const struct port_ops true_ops = {.rx_burst = elastic_rx, .rx_waiting = true_waiting};
@@ -201,26 +203,45 @@ static void while_it_is_behind_syns_are_dropped_and_counted(void **state)
     hosts_free(h);
 }
 
-// By default, if the queue can be counted. (A SYN is dropped, and no open connection's packet.)
-static void syns_wait(bool cannot_count, uint64_t *dropped)
+// syns_wait: how many SYNs are dropped by default if the queue, which tells that it has so many
+// slots, takes longer than TCP_ACCEPT_WAIT_US to receive.
+static uint64_t syns_wait(unsigned slots, bool cannot_count)
 {
-    begin(SYNS);
+    begin(MANY);
     h->e[0].wires[0].cannot_count = cannot_count;
+    h->e[0].wires[0].slots = slots;
     h->e[0].w->tcp.cfg.accept_wait_us = 0;
-    turn();
-    h->now_us += TCP_ACCEPT_WAIT_US;
-    turn();
-    *dropped = h->e[0].w->stats->drops[DROP_accept_wait];
+    for (unsigned i = 0; i < 3; i++) {
+        turn();
+        h->now_us += TCP_ACCEPT_WAIT_US / 2;
+    }
+    const uint64_t dropped = h->e[0].w->stats->drops[DROP_accept_wait];
     hosts_free(h);
+    return dropped;
 }
 
-static void by_default_syns_are_dropped_where_the_queue_is_counted(void **state)
+static void by_default_syns_are_dropped_if_a_counted_queue_is_nearly_full(void **state)
 {
-    uint64_t dropped;
-    syns_wait(false, &dropped);
-    assert_int_equal(dropped, BURST_MAX);
-    syns_wait(true, &dropped);
-    assert_int_equal(dropped, 0);
+    assert_int_equal(syns_wait(MANY, false), BURST_MAX);
+    assert_int_equal(syns_wait(2 * MANY, false), 0);
+    assert_int_equal(syns_wait(0, true), 0);
+}
+
+static void a_stop_of_a_busy_worker_is_no_overload(void **state)
+{
+    struct port p = {.ops = &elastic_ops};
+    struct backlog b = {.emptied_us = 0};
+    uint64_t us = 1000000;
+    uint32_t full_us;
+    for (; us < 2000000; us += TURN_US)
+        backlog_full(&b, &p, 0, BURST_MAX, us, &full_us);
+    assert_true(full_us > 900000);
+    us += 600000;
+    assert_true(backlog_full(&b, &p, 0, BURST_MAX, us, &full_us) >= 600000);
+    assert_int_equal(full_us, 0);
+    for (unsigned i = 0; i < 10; i++)
+        backlog_full(&b, &p, 0, BURST_MAX, us += TURN_US, &full_us);
+    assert_int_equal(full_us, 10 * TURN_US);
 }
 
 // The host had taken the core for a second: what has come meanwhile is handled.
@@ -246,7 +267,8 @@ int main(void)
         cmocka_unit_test(a_worker_that_is_always_busy_but_soon_is_not_behind),
         cmocka_unit_test(who_cannot_count_is_behind_as_long_as_it_is_busy),
         cmocka_unit_test(nothing_has_waited_longer_than_is_said),
-        cmocka_unit_test(by_default_syns_are_dropped_where_the_queue_is_counted),
+        cmocka_unit_test(by_default_syns_are_dropped_if_a_counted_queue_is_nearly_full),
+        cmocka_unit_test(a_stop_of_a_busy_worker_is_no_overload),
         cmocka_unit_test(an_application_is_told_how_long_its_data_may_have_waited),
         cmocka_unit_test(while_it_is_behind_syns_are_dropped_and_counted),
         cmocka_unit_test(after_a_worker_stood_still_no_syn_is_dropped),
