@@ -70,7 +70,7 @@ static struct buf_pool buffers_of(const struct tcp_left *left)
 static bool view_init(struct view *v, const struct tcp_left *left, const struct tcp_move_map *map,
                       const struct tcp *like)
 {
-    *v = (struct view){.t = calloc(1, sizeof(*v->t)),
+    *v = (struct view){.t = aligned_alloc(_Alignof(struct tcp), sizeof(struct tcp)),
                        .exts = pool_of(left->n_exts),
                        .small = pool_of(left->n_flights),
                        .large = pool_of(flight_large(left->n_flights))};
@@ -79,6 +79,7 @@ static bool view_init(struct view *v, const struct tcp_left *left, const struct 
         return false;
     }
     struct tcp *t = v->t;
+    memset(t, 0, sizeof(*t));
     t->blocks = left->blocks;
     t->bufs = buffers_of(left);
     t->exts = left->exts;
