@@ -4,14 +4,23 @@
 // A turn that is so much longer than the one before was a stop, and no work.
 enum { STOP_TURNS = 8, STOP_US = 50000 };
 
-// count: how many packets wait behind this burst of n. None: what comes later arrives later.
-static void count(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, uint64_t now_us)
+enum { LOOK_US = 1000 };  // a NIC's driver looks at each fourth of the descriptors
+
+// look: how many packets wait behind this burst of n; -1: the driver cannot tell.
+static int look(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, uint64_t now_us)
 {
     uint32_t slots = 0;
     const int waiting = port_rx_waiting(p, queue, &slots);
     b->counts = waiting >= 0;
+    b->nearly_full = b->counts && (uint32_t)waiting + n >= slots - slots / 16;
+    b->looked_us = now_us;
+    return waiting;
+}
+
+// count: what waits now. None: what comes later arrives later.
+static void count(struct backlog *b, int waiting, uint64_t now_us)
+{
     b->counted = (uint32_t)MAX(waiting, 0);
-    b->nearly_full = b->counts && b->counted + n >= slots - slots / 16;
     b->counted_us = now_us;
     if (waiting == 0)
         b->after_us = now_us;
@@ -21,11 +30,13 @@ static void count(struct backlog *b, struct port *p, uint16_t queue, uint32_t n,
 static void received(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, uint64_t now_us)
 {
     b->counted -= MIN(b->counted, n);
-    if (b->counted != 0)
-        return;
-    if (b->counts)
-        b->after_us = b->counted_us;
-    count(b, p, queue, n, now_us);
+    if (b->counted == 0) {
+        if (b->counts)
+            b->after_us = b->counted_us;
+        count(b, look(b, p, queue, n, now_us), now_us);
+    } else if (now_us - b->looked_us >= LOOK_US) {
+        look(b, p, queue, n, now_us);
+    }
 }
 
 // is_first: whether this is the first full burst since the queue was empty, or since a stop.
@@ -53,7 +64,7 @@ uint32_t backlog_full(struct backlog *b, struct port *p, uint16_t queue, uint32_
     if (again)
         received(b, p, queue, n, now_us);
     else
-        count(b, p, queue, n, now_us);
+        count(b, look(b, p, queue, n, now_us), now_us);
     *full_us = (uint32_t)MIN(now_us - b->full_us, UINT32_MAX);
     return (uint32_t)MIN(waited_us, UINT32_MAX - 1);
 }

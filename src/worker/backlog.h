@@ -13,9 +13,10 @@
 struct backlog {
     uint16_t burst_full;  // the largest burst so far: one of this size may leave packets behind
     bool counts;          // the driver tells how many packets wait
-    bool nearly_full;     // at the last count the queue had room for a 16th of its packets at most
+    bool nearly_full;     // at the last look the queue had room for a 16th of its packets at most
     uint32_t counted;     // of the last count, how many were not received yet
     uint64_t counted_us;  // when that was
+    uint64_t looked_us;   // when the driver was last asked, for nearly_full
     uint64_t emptied_us;  // when a burst was last smaller: then it emptied the queue
     uint64_t after_us;    // what is received from now on arrived after it, if later than emptied_us
     uint64_t full_us;     // when the first full burst after full_after_us came
