@@ -39,6 +39,7 @@ static const struct port_ops ops = {
     .close = vdev_close,
     .view = &ethdev_view,
     .replug = &ethdev_replug,
+    .wait = &ethdev_socket_wait,
 };
 
 // Without MULTI_SEGS ethdev.c copies each chain into one segment.

@@ -39,6 +39,7 @@ static const struct port_ops ops = {
     .stats = ethdev_stats,
     .close = close_port,
     .view = &ethdev_view,
+    .wait = &ethdev_socket_wait,
 };
 
 // Of a port whose rings are known: each opening takes packets, and closing gives them back.
@@ -50,6 +51,7 @@ static const struct port_ops ops_replug = {
     .close = close_port,
     .view = &ethdev_view,
     .replug = &ethdev_replug,
+    .wait = &ethdev_socket_wait,
 };
 
 // The device cannot send chains (MULTI_SEGS).

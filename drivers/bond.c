@@ -122,6 +122,8 @@ static const struct port_view view = {.link = bond_link,
                                       .rss_check = rss_check,
                                       .describe = describe};
 
+static const struct port_wait wait = {.fds = bond_fds};
+
 static const struct port_ops backup_ops = {
     .driver = "bond",
     .rx_burst = bond_rx_burst,
@@ -130,6 +132,7 @@ static const struct port_ops backup_ops = {
     .close = bond_close,
     .view = &view,
     .group = &bond_group,
+    .wait = &wait,
 };
 
 static const struct port_ops lacp_ops = {
@@ -140,6 +143,7 @@ static const struct port_ops lacp_ops = {
     .close = bond_close,
     .view = &view,
     .group = &bond_group,
+    .wait = &wait,
 };
 
 int bond_check(const struct port_params *p, struct err *err)
@@ -160,6 +164,7 @@ static int open_member(struct bond *b, const struct port_params *p, struct err *
 {
     struct port_params in = p->members[b->n];
     in.queues = p->queues;
+    in.waits = p->waits;
     memcpy(in.pools, p->pools, sizeof(in.pools));
     in.has_mac = p->has_mac || b->n != 0;
     in.mac = p->has_mac || b->n == 0 ? p->mac : b->members[0].port->mac;

@@ -106,6 +106,19 @@ uint16_t bond_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n
     return got;
 }
 
+int bond_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const struct bond *b = bond_of(p);
+    unsigned n = 0;
+    for (unsigned m = 0; m < b->n; m++) {
+        const int more = port_wait_fds(b->members[m].port, q, out + n, max - n);
+        if (more < 0)
+            return PORT_WAIT_NOT;
+        n += (unsigned)more;
+    }
+    return (int)n;
+}
+
 // ---- transmit
 
 static uint32_t mixed(uint32_t h, uint32_t v)

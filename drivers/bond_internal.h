@@ -63,6 +63,9 @@ uint16_t bond_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n
 uint16_t bond_backup_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 uint16_t bond_lacp_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 
+// bond_fds: of port_wait: those of all members.
+int bond_fds(struct port *p, uint16_t q, int *out, unsigned max);
+
 // bond_say_farewell: LACP: tells the partners that the members leave. While no worker runs.
 void bond_say_farewell(struct bond *b);
 

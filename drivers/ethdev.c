@@ -111,6 +111,7 @@ static int configure(struct ethdev *e, const struct port_params *p,
         conf.rxmode.offloads |= profile->rx_jumbo & info.rx_offload_capa;
         e->gathers = true;
     }
+    conf.intr_conf.rxq = profile->rx_interrupts && p->waits;
     const bool rss = profile->rss && (!p->has_offloads || (p->offloads & PORT_RSS) != 0);
     const uint64_t types = RSS_FIELDS | e->nic->rss_types;
     uint64_t spread = rss && queues > 1 ? info.flow_type_rss_offloads & types : 0;
@@ -341,6 +342,16 @@ uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
     }
     return taken;
 }
+
+static int socket_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const struct ethdev *e = p->priv;
+    (void)q;
+    const unsigned n = e->kernel != NULL ? kernel_side_sockets(e->kernel, out, max) : 0;
+    return n != 0 && n <= max ? (int)n : PORT_WAIT_NOT;
+}
+
+const struct port_wait ethdev_socket_wait = {.fds = socket_fds};
 
 // read_device: not what a device that was pulled out has counted: all its registers read as ones.
 static void read_device(struct ethdev *e)

@@ -16,6 +16,7 @@ struct ethdev_profile {
     uint64_t rx_by_name, tx_by_name;    // enabled only if params->offloads names them
     uint64_t rx_jumbo;                  // enabled with jumbo frames if the device has them
     bool keeps_mtu;                     // the device has params->mtu already
+    bool rx_interrupts;                 // has a descriptor for each receive queue, if asked to
     bool filters_mac;                   // drops multicast frames for groups that it was not told
     bool rss;  // with several queues: hash addresses and ports to choose one
 };
@@ -81,6 +82,10 @@ uint16_t ethdev_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t
 int ethdev_rx_waiting(struct port *p, uint16_t q, uint32_t *slots);
 uint16_t ethdev_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint16_t n);
 void ethdev_stats(struct port *p, struct port_stats *out);
+
+// ethdev_socket_wait: waits by the sockets of a kernel interface, in which DPDK does not tell the
+// queues apart: with several of them a worker also wakes for the packets of another.
+extern const struct port_wait ethdev_socket_wait;
 
 // ethdev_device_stats: adds to *sum the counters of the present device since it was opened. If the
 // device no longer answers, their last values are added.

@@ -277,6 +277,18 @@ static uint16_t fault_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     return took;
 }
 
+// fault_fds: frames that are held have a time of their own.
+static int fault_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const struct fault *f = p->priv;
+    const struct lane *rx = &f->queues[q].rx, *tx = &f->queues[q].tx;
+    if (room(rx) != FAULT_HOLD || room(tx) != FAULT_HOLD)
+        return PORT_WAIT_NOT;
+    return port_wait_fds(f->inner, q, out, max);
+}
+
+static const struct port_wait fault_wait = {.fds = fault_fds};
+
 static void add_counts(struct fault_counts *sum, const struct fault_counts *c)
 {
     const uint64_t *from = (const uint64_t *)c;
@@ -407,6 +419,7 @@ static struct port *open_inner(const struct port_params *p, struct err *err)
     struct port_params inner = *p->wraps;
     inner.name = p->name;
     inner.queues = p->queues;
+    inner.waits = p->waits;
     memcpy(inner.pools, p->pools, sizeof(inner.pools));
     return port_open(&inner, err);
 }
@@ -450,4 +463,5 @@ static const struct port_ops fault_ops = {
     .stats = fault_stats,
     .close = fault_close,
     .view = &fault_view,
+    .wait = &fault_wait,
 };

@@ -115,6 +115,12 @@ int kernel_side_socket(const struct kernel_side *k)
     return k->n == 1 ? k->fds[0] : -1;
 }
 
+unsigned kernel_side_sockets(const struct kernel_side *k, int *out, unsigned max)
+{
+    memcpy(out, k->fds, MIN(k->n, max) * sizeof(out[0]));
+    return k->n;
+}
+
 // lost_by_xdp: of all sockets: frames that found the ring full, and frames that the kernel refused
 // to send.
 static struct dropped lost_by_xdp(const struct kernel_side *k)

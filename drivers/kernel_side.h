@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_side.h: what DPDK 22.11 does not report about a kernel interface: the frames that are lost
 // between the interface and the port's queues, and the state of the link. The source is the
-// kernel's own counters. Control thread only.
+// kernel's own counters. Control thread, except where it says otherwise.
 //
 //               frames to the port that were lost         frames from the port that were lost
 //   tap         tx_dropped of the interface (queue full)  rx_dropped of the interface
@@ -34,6 +34,10 @@ void kernel_side_abandon(struct kernel_side *k);
 
 // kernel_side_socket: the socket of the device. -1: it has none or several.
 int kernel_side_socket(const struct kernel_side *k);
+
+// kernel_side_sockets: writes the device's sockets, at most max; returns how many it has. Any
+// thread: they do not change while the device is open.
+unsigned kernel_side_sockets(const struct kernel_side *k, int *out, unsigned max);
 
 // kernel_side_add: adds to *out the frames lost since kernel_side_opened().
 void kernel_side_add(struct kernel_side *k, struct port_stats *out);

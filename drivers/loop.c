@@ -72,6 +72,16 @@ static int rx_waiting(struct port *p, uint16_t q)
     return (int)MIN(__atomic_load_n(&l->tail, __ATOMIC_RELAXED) - head, (uint32_t)LOOP_SLOTS);
 }
 
+// wait_fds: only its worker sends to a queue.
+static int wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    (void)out;
+    (void)max;
+    return queue(p, q)->head == queue(p, q)->tail ? 0 : PORT_WAIT_NOT;
+}
+
+static const struct port_wait wait = {.fds = wait_fds};
+
 static const struct port_view view = {.link = view_link, .rx_waiting = rx_waiting};
 
 static void close_loop(struct port *p)
@@ -87,7 +97,8 @@ static const struct port_ops ops = {.driver = "loop",
                                     .tx_burst = tx_burst,
                                     .stats = stats,
                                     .close = close_loop,
-                                    .view = &view};
+                                    .view = &view,
+                                    .wait = &wait};
 
 int loop_check(const struct port_params *params, struct err *err)
 {

@@ -292,6 +292,18 @@ static uint16_t tap_rx_burst(struct port *p, uint16_t q, struct pkt **pkts, uint
     return ethdev_rx_burst(p, q, pkts, n);
 }
 
+// tap_fds: with `waits`, DPDK knows the queue's descriptor as that of an interrupt.
+static int tap_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const int fd = rte_eth_dev_rx_intr_ctl_q_get_fd(((struct ethdev *)p->priv)->id, q);
+    if (fd < 0 || max == 0)
+        return PORT_WAIT_NOT;
+    out[0] = fd;
+    return 1;
+}
+
+static const struct port_wait tap_wait = {.fds = tap_fds};
+
 // Other offloads are requested only if they are named: net_tap does in software, without counters,
 // what the stack does.
 static const struct port_ops tap_ops = {
@@ -302,10 +314,12 @@ static const struct port_ops tap_ops = {
     .close = tap_close,
     .view = &ethdev_view,
     .replug = &ethdev_replug,
+    .wait = &tap_wait,
 };
 
 static const struct ethdev_profile tap_profile = {
     .ops = &tap_ops,
+    .rx_interrupts = true,
     .tx_offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS,
     .rx_by_name =
         RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM,

@@ -111,6 +111,14 @@ static uint16_t tx_burst(struct port *port, uint16_t q, struct pkt **pkts, uint1
     return sent;
 }
 
+static int wait_fds(struct port *port, uint16_t q, int *out, unsigned max)
+{
+    if (max == 0)
+        return PORT_WAIT_NOT;
+    out[0] = of(port)->queues[q].fd;
+    return 1;
+}
+
 // ---- control thread
 
 static void stats(struct port *port, struct port_stats *out)
@@ -155,6 +163,8 @@ static void close_attached(struct port *port)
 
 static const struct port_view view = {.link = view_link, .describe = view_describe};
 
+static const struct port_wait wait = {.fds = wait_fds};
+
 static const struct port_ops ops = {
     .driver = "tap",
     .rx_burst = rx_burst,
@@ -162,6 +172,7 @@ static const struct port_ops ops = {
     .stats = stats,
     .close = close_attached,
     .view = &view,
+    .wait = &wait,
 };
 
 static int refuse(const struct port_params *p, const char *what, int why, struct err *err)

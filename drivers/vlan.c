@@ -146,6 +146,15 @@ static uint16_t vlan_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, uin
     return sent;
 }
 
+// wait_fds: frames that the parent brought for others of its members wait for their turn.
+static int wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const struct trunk *t = ((const struct member *)p->priv)->trunk;
+    return t->waiting[q].n != 0 ? PORT_WAIT_NOT : port_wait_fds(t->parent, q, out, max);
+}
+
+static const struct port_wait wait = {.fds = wait_fds};
+
 static void trunk_stats(struct port *p, struct port_stats *out)
 {
     struct port *parent = ((const struct member *)p->priv)->trunk->parent;
@@ -230,6 +239,7 @@ static const struct port_ops trunk_ops = {
     .tx_burst = trunk_tx_burst,
     .stats = trunk_stats,
     .close = trunk_close,
+    .wait = &wait,
 };
 
 static const struct port_view vlan_view = {.link = vlan_link,
@@ -244,6 +254,7 @@ static const struct port_ops vlan_ops = {
     .stats = vlan_stats,
     .close = vlan_close,
     .view = &vlan_view,
+    .wait = &wait,
 };
 
 static void *zeroed(size_t each, unsigned n)

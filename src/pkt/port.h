@@ -167,6 +167,16 @@ struct port_group {
     void (*describe)(struct port *p, unsigned m, struct text *out);
 };
 
+// port_wait: how the worker of a queue may wait instead of polling. That worker.
+struct port_wait {
+    // fds: writes descriptors that are readable while packets wait in queue q, at most max, and
+    // returns how many. PORT_WAIT_NOT: the worker has to poll: packets wait inside the port, or it
+    // has no such descriptors, or none at present.
+    int (*fds)(struct port *p, uint16_t q, int *out, unsigned max);
+};
+
+enum { PORT_WAIT_NOT = -1 };
+
 // port_ops: the worker that owns queue q calls rx_burst and tx_burst. The control thread calls the
 // others before the workers start or after they have stopped (stats: at any time).
 struct port_ops {
@@ -186,6 +196,7 @@ struct port_ops {
     const struct port_view *view;      // NULL: no further queries
     const struct port_replug *replug;  // NULL: without its device the port is dead
     const struct port_group *group;    // NULL: the port is not over several ports
+    const struct port_wait *wait;      // NULL: a worker has to poll
 };
 
 struct port {
@@ -209,6 +220,11 @@ static inline int port_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
     const struct port_ops *ops = p->ops;  // another one at any time (port_replug)
     return ops->rx_waiting == NULL ? -1 : ops->rx_waiting(p, q, slots);
+// port_wait_fds: port_wait.fds of any port.
+static inline int port_wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    const struct port_wait *w = p->ops->wait;
+    return w != NULL && w->fds != NULL ? w->fds(p, q, out, max) : PORT_WAIT_NOT;
 }
 
 // port_params: parameters of a driver's open function, set from the configuration. Strings and
@@ -229,6 +245,7 @@ struct port_params {
     bool has_offloads;          // else the driver chooses its offloads
     uint32_t offloads;          // enum port_cap: offloads that it may use
     uint32_t rx_ring, tx_ring;  // packets of a queue, a power of two; 0: the driver chooses
+    bool waits;                 // workers may wait for packets (port_wait)
     uint32_t open_ms;           // pci: after it the process ends with an error; 0: no limit
     int node;                   // NUMA node for rings, -1: any
     // RSS key of TOEPLITZ_KEY_BYTES_MAX bytes; NULL: the specification's

@@ -291,6 +291,39 @@ static void a_delay_holds_a_frame_for_exactly_that_long(void **state)
     close_rig(&r);
 }
 
+static int seven(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    out[0] = 7;
+    return 1;
+}
+
+static void a_worker_may_not_sleep_over_a_frame_that_is_held(void **state)
+{
+    static const struct port_wait wait = {.fds = seven};
+    struct port_params p = base();
+    p.delay_ms = 20;
+    struct rig r = open_rig(&p);
+    struct port *inner = fault_inner(r.fault);
+    const struct port_ops *had = inner->ops;
+    struct port_ops ops = *had;
+    ops.wait = &wait;
+    inner->ops = &ops;
+    struct pkt *out = frame(pool_a, 1), *in;
+    int fd = 0;
+    assert_int_equal(port_wait_fds(r.fault, 0, &fd, 1), 1);
+    assert_int_equal(r.fault->ops->tx_burst(r.fault, 0, &out, 1), 1);
+    assert_int_equal(port_wait_fds(r.fault, 0, &fd, 1), PORT_WAIT_NOT);
+    clock_us += 20000;
+    assert_int_equal(r.fault->ops->rx_burst(r.fault, 0, &in, 1), 0);
+    assert_int_equal(port_wait_fds(r.fault, 0, &fd, 1), 1);
+    out = frame(pool_b, 1);
+    assert_int_equal(r.far->ops->tx_burst(r.far, 0, &out, 1), 1);
+    assert_int_equal(r.fault->ops->rx_burst(r.fault, 0, &in, 1), 0);
+    assert_int_equal(port_wait_fds(r.fault, 0, &fd, 1), PORT_WAIT_NOT);
+    inner->ops = had;
+    close_rig(&r);
+}
+
 static void what_is_held_is_bounded_and_the_sender_keeps_the_rest(void **state)
 {
     struct port_params p = base();
@@ -575,6 +608,7 @@ int main(void)
         cmocka_unit_test(everything_together_adds_up),
         cmocka_unit_test(a_seed_repeats_itself_and_another_does_not),
         cmocka_unit_test(a_delay_holds_a_frame_for_exactly_that_long),
+        cmocka_unit_test(a_worker_may_not_sleep_over_a_frame_that_is_held),
         cmocka_unit_test(what_is_held_is_bounded_and_the_sender_keeps_the_rest),
         cmocka_unit_test(a_frame_that_the_stack_keeps_is_corrupted_in_a_copy),
         cmocka_unit_test(a_chain_is_corrupted_and_duplicated_whole),

@@ -245,6 +245,35 @@ static void at_most_a_burst_waits(void **state)
     close_rig(&r);
 }
 
+static int seven(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    out[0] = 7;
+    return 1;
+}
+
+// While frames for another VLAN wait here, no descriptor tells of them.
+static void a_worker_may_not_sleep_over_frames_of_another_vlan(void **state)
+{
+    static const struct port_wait wait = {.fds = seven};
+    struct rig r = open_rig();
+    const struct port_ops *had = r.parent->ops;
+    struct port_ops ops = *had;
+    int fd = 0;
+    assert_int_equal(port_wait_fds(r.v100, 0, &fd, 1), PORT_WAIT_NOT);  // as the ring
+    ops.wait = &wait;
+    r.parent->ops = &ops;
+    assert_int_equal(port_wait_fds(r.v100, 0, &fd, 1), 1);
+    assert_int_equal(fd, 7);
+    send_vlan(&r, 4094, 1);
+    receives(r.v100, NULL, 0);
+    assert_int_equal(port_wait_fds(r.v100, 0, &fd, 1), PORT_WAIT_NOT);
+    assert_int_equal(port_wait_fds(r.trunk, 0, &fd, 1), PORT_WAIT_NOT);
+    receives(r.v200, (const uint32_t[]){1}, 1);
+    assert_int_equal(port_wait_fds(r.v100, 0, &fd, 1), 1);
+    r.parent->ops = had;
+    close_rig(&r);
+}
+
 static void frames_that_wait_at_the_end_are_freed(void **state)
 {
     struct rig r = open_rig();
@@ -357,6 +386,7 @@ int main(void)
         cmocka_unit_test(sent_frames_have_the_tag_and_refused_ones_stay_without),
         cmocka_unit_test(each_port_counts_its_own_frames),
         cmocka_unit_test(at_most_a_burst_waits),
+        cmocka_unit_test(a_worker_may_not_sleep_over_frames_of_another_vlan),
         cmocka_unit_test(frames_that_wait_at_the_end_are_freed),
         cmocka_unit_test(offloads_know_the_length_of_the_tag),
         cmocka_unit_test(a_vlan_out_of_range_or_taken_is_refused),
