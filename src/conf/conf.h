@@ -109,7 +109,11 @@ struct conf_cpu {
     struct conf_cpus workers;
     uint32_t workers_per_core;
     bool exclusive;
+    uint32_t idle;  // enum conf_idle
+    uint32_t idle_after_us;
 };
+
+enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_INTERRUPT };
 
 enum conf_adopt { CONF_ADOPT_NEVER, CONF_ADOPT_AUTO, CONF_ADOPT_REQUIRE };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "doctor/doctor_rows.h"
+#include "server/idle_mode.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
 
@@ -156,4 +157,16 @@ DOCTOR_PLAN(cstates)
         if (s.latency_us >= LATENCY_US_LONG && doctor_exists(&d->host, path))
             doctor_changes_add(out, &d->host, DOCTOR_LINE, path, "n/a");
     }
+}
+
+// ---- [cpu] idle
+
+DOCTOR_LOOK(idle)
+{
+    const struct server_params *p = d->needs.params;
+    struct err err;
+    if (idle_mode_doubt(p, &err))
+        doctor_say(f, DOCTOR_WARN, "%s", err.text);
+    else
+        doctor_say(f, DOCTOR_OK, "%s", idle_mode_name(idle_mode_of(p)));
 }

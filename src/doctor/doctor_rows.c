@@ -71,10 +71,14 @@ const struct doctor_row doctor_rows[] = {
      "the same, so its time grows as the clock falls. The loss was not measured.",
      false, LOOK_PLAN(governor)},
     {"cstates", "idle states of the workers' CPUs with a long way back",
-     "A worker polls and never idles, so a deep state costs it nothing while it runs. It costs "
-     "its latency, as the kernel states it, when a CPU is woken: at start, and wherever workers "
-     "share a CPU with Linux.",
+     "A worker that polls never idles, so a deep state costs it nothing while it runs. It costs "
+     "its latency, as the kernel states it, when a CPU is woken: at start, wherever workers share "
+     "a CPU with Linux, and with [cpu] idle = interrupt for the first packet after a silence.",
      false, LOOK_PLAN(cstates)},
+    {"idle", "what workers do without work: [cpu] idle, and whether the ports allow it",
+     "A worker that polls takes a whole core. One that sleeps takes a part of it, and its first "
+     "packet waits until Linux has woken it: docs/idle.md has figures.",
+     false, LOOK(idle)},
     {"numa", "NUMA node of the NICs, the workers and their memory",
      "Every packet crosses to the other node and back if NIC, worker and memory are apart. A load "
      "from the memory of one node took 172 ns here (measured); from another node it takes longer, "

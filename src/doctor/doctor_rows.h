@@ -42,6 +42,7 @@ DOCTOR_LOOK(governor);
 DOCTOR_PLAN(governor);
 DOCTOR_LOOK(cstates);
 DOCTOR_PLAN(cstates);
+DOCTOR_LOOK(idle);
 
 // doctor_placement.c
 DOCTOR_LOOK(numa);

@@ -220,6 +220,8 @@ static inline int port_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
 {
     const struct port_ops *ops = p->ops;  // another one at any time (port_replug)
     return ops->rx_waiting == NULL ? -1 : ops->rx_waiting(p, q, slots);
+}
+
 // port_wait_fds: port_wait.fds of any port.
 static inline int port_wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
 {

@@ -67,8 +67,10 @@ bool c10m_post(struct c10m_service *s, unsigned worker, void *msg)
     struct worker_box *box = box_of(s, worker);
     if (box == NULL || box->in == NULL || s->app->message == NULL)
         return false;
-    if (rte_ring_sp_enqueue(box->in, msg) == 0)
+    if (rte_ring_sp_enqueue(box->in, msg) == 0) {
+        worker_wake(server_of(s)->workers[worker]);
         return true;
+    }
     shared_u64_store(&box->in_full, shared_u64_load(&box->in_full) + 1);
     return false;
 }

@@ -110,6 +110,7 @@ static int publish(struct server *s, unsigned w)
         t->old[w] = o;
     }
     shared_ptr_store_release(&worker->captures_ordered, list);  // pairs with tick()
+    worker_wake(worker);
     return 0;
 }
 

@@ -78,9 +78,12 @@ static unsigned serve_port(struct linux_ports *l, unsigned i, uint32_t now_s)
         return 0;
     for (unsigned w = 0; w < l->server->params.n_workers; w++)
         n += write_frames(l, p, l->server->workers[w]->linux_boxes[i]->to);
-    if (!shared_bool_load(&p->gone))
-        n += read_frames(l, p, l->server->workers[0]->linux_boxes[i]->from, now_s);
-    return n;
+    if (shared_bool_load(&p->gone))
+        return n;
+    const unsigned got = read_frames(l, p, l->server->workers[0]->linux_boxes[i]->from, now_s);
+    if (got != 0)
+        worker_wake(l->server->workers[0]);
+    return n + got;
 }
 
 // rest: until a frame comes from Linux, or it is time to look at the rings.

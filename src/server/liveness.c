@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/topology.h"
+#include "server/idle_mode.h"
 #include "server/server.h"
 
 enum { NS_A_MS = 1000000 };
@@ -86,7 +87,8 @@ static void look(struct core *c, uint64_t now_ns)
 {
     const struct core_stats *st = c->w->stats;
     const uint64_t turns = stat_load(&st->c.turns), busy = stat_load(&st->c.turns_busy);
-    if (turns != c->turns || c->state == LIVENESS_STARTING) {
+    const bool sleeps = shared_u32_load(&c->w->idle_wait.wake.asleep) != 0;
+    if (turns != c->turns || sleeps || c->state == LIVENESS_STARTING) {
         c->turns = turns;
         c->moved_ns = now_ns;
     }
@@ -172,6 +174,7 @@ void liveness_render(struct liveness *p, unsigned worker, uint64_t now_ns, struc
                     stage, app);
     text_printf(out, "stage %s\napplication %s\nservice %s\nturn %" PRIu64 "\n", stage, app,
                 n.service != NULL ? n.service->name : "-", n.turn);
+    text_printf(out, "idle %s\n", idle_mode_name(c->w->idle_wait.mode));
     text_printf(out, "cpu %u\nnode %d\ntid %u\npid %d\nconnections_max %u\n", c->w->cpu, c->node,
                 shared_u32_load(&c->w->tid), (int)getpid(), c->w->block_count);
 }

@@ -153,6 +153,7 @@ static void give(struct desk *d, const struct order *order, enum holds holds, ui
     d->moved_ms = now_ms;
     // Release: pairs with the worker's acquire.
     shared_u32_store_release(&box->asked, shared_u32_load(&box->asked) + 1);
+    worker_wake(d->w);
 }
 
 static void give_settings(struct orders *o, unsigned i, uint64_t now_ms)

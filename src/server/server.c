@@ -20,6 +20,7 @@
 #include "pkt/pkt.h"
 #include "server/app_threads.h"
 #include "server/capture_reader.h"
+#include "server/idle_mode.h"
 #include "server/linux_port.h"
 #include "server/loopback_port.h"
 #include "server/server_internal.h"
@@ -200,6 +201,7 @@ static void give_members(struct server *s, struct server_port_params *pp)
     pp->port.n_members = pp->n_members;
     for (unsigned m = 0; m < pp->n_members; m++) {
         pp->members[m].rss_key = s->rss_key;
+        pp->members[m].waits = pp->port.waits;
         pp->members[m].queues = pp->port.queues;
         memcpy(pp->members[m].pools, pp->port.pools, sizeof(pp->port.pools));
     }
@@ -217,6 +219,7 @@ static int start_ports(struct server *s, struct err *err)
         if (server_parent(&s->params, i) >= 0)
             pp->port.parent = s->trunks[pp->parent];
         pp->port.rss_key = pp->inner.rss_key = s->rss_key;
+        pp->port.waits = idle_mode_of(&s->params) == IDLE_INTERRUPT;
         give_members(s, pp);
         s->ports[i] = port_open(&pp->port, err);
         if (s->ports[i] == NULL)
@@ -410,6 +413,7 @@ int server_init_worker(struct server *s, unsigned id, struct err *err)
     w->sock.services = s->services;
     shared_u8_store(&w->sock.serving, SOCK_SERVING_NONE);
     w->wall_us = &s->wall_us;
+    w->idle_wait = (struct idle){.busy_seen = UINT64_MAX, .wake.fd = -1};
     init_tcp(s, w, mem, at);
     init_homes(s, w);
     w->udp = (struct udp_table *)mem[REGION_UDP];
@@ -461,7 +465,7 @@ struct server *server_start(const struct server_params *p, struct err *err)
               start_ports(s, err) == 0 && linux_ports_open(s, err) == 0 && goes_on(err);
     for (unsigned i = 0; ok && i < p->n_workers; i++)
         ok = server_init_worker(s, i, err) == 0 && goes_on(err);
-    ok = ok && adoption_enter(s, err) == 0 && goes_on(err);
+    ok = ok && idle_mode_start(s, err) == 0 && adoption_enter(s, err) == 0 && goes_on(err);
     if (!ok) {
         server_stop(s);
         return NULL;
@@ -534,6 +538,7 @@ void server_stop_workers(struct server *s)
     const bool ran = s->n_launched != 0;
     while (s->n_launched > 0) {
         shared_u32_store(&s->workers[--s->n_launched]->order, order);
+        worker_wake(s->workers[s->n_launched]);
         eal_worker_join(s->n_launched);
     }
     for (unsigned i = 0; ran && i < s->params.n_ports && s->handoffs[i] != NULL; i++)
@@ -543,6 +548,7 @@ void server_stop_workers(struct server *s)
 void server_stop(struct server *s)
 {
     server_stop_workers(s);
+    idle_mode_stop(s);
     own_thread_end();
     server_log_drain(s);
     capture_readers_stop(s);

@@ -78,6 +78,8 @@ struct server_params {
     unsigned worker_cpu[SERVER_WORKERS_MAX];
     bool cpus_shared;             // several workers on a core, or one beside the control thread:
                                   // each turn yields
+    uint8_t idle;                 // enum idle_mode, as it was asked for (idle_mode.h)
+    uint32_t idle_after_us;       // without work before a worker waits
     uint32_t connections;         // of all workers
     uint32_t time_wait;           // records, of all workers
     uint32_t time_wait6;          // over IPv6; 0: as many if a port has such an address, else none

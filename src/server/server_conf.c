@@ -26,6 +26,10 @@ static_assert((int)CONF_ADOPT_AUTO == (int)SERVER_ADOPT_AUTO &&
                   (int)CONF_ADOPT_REQUIRE == (int)SERVER_ADOPT_REQUIRE,
               "p->adopt is the key's word");
 
+static_assert((int)CONF_IDLE_POLL == (int)IDLE_POLL && (int)CONF_IDLE_PAUSE == (int)IDLE_PAUSE &&
+                  (int)CONF_IDLE_INTERRUPT == (int)IDLE_INTERRUPT,
+              "p->idle is the key's word");
+
 static void fill_machine(struct server_params *p, const struct conf *c)
 {
     static const enum pages_kind pages[] = {
@@ -45,6 +49,8 @@ static void fill_machine(struct server_params *p, const struct conf *c)
         p->linux_cpus[i] = c->cpu.linux_cpus.id[i];
     p->calls = (enum call_mode)c->control.seccomp;
     p->n_workers = conf_workers(c);
+    p->idle = (uint8_t)c->cpu.idle;
+    p->idle_after_us = c->cpu.idle_after_us;
     p->cpus_shared = c->cpu.workers_per_core > 1;
     for (unsigned i = 0; i < p->n_workers; i++)
         p->worker_cpu[i] = c->cpu.workers.id[i % c->cpu.workers.n];

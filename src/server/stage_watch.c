@@ -46,7 +46,9 @@ static void look(const struct worker *w, struct watched *of, uint64_t periods)
     const uint32_t at = shared_u32_load(&w->at);
     const uint8_t serving = shared_u8_load(&w->sock.serving);
     const uint64_t turns = stat_load(&w->stats->c.turns);
-    const bool served = serving < TCP_SERVICES_MAX, hangs = turns == of->turns && turns != 0;
+    const bool served = serving < TCP_SERVICES_MAX;
+    const bool sleeps = shared_u32_load(&w->idle_wait.wake.asleep) != 0;
+    const bool hangs = turns == of->turns && turns != 0 && !sleeps;
     const bool works = served || hangs || has_work(w);
     const uint32_t stage = at < STAGE_COUNT && works ? at : STAGE_idle;
     of->looks.n[stage][served ? serving : TCP_SERVICES_MAX] += periods;

@@ -22,6 +22,7 @@ struct core {
     uint64_t alert_until_tsc, next_read_tsc;
     uint64_t read_tsc;  // of `before`
     struct linux_counts before;
+    uint64_t idle_sleeps;  // of the worker, at the last reading
     struct stall_evidence left;
     uint64_t n;  // named so far; number i lies in kept[i % STALLS_KEPT]
     struct stall_named kept[STALLS_KEPT];
@@ -265,6 +266,18 @@ static uint64_t usual_cycles(const struct core_stats *st, const struct stall *s)
     return cycles / MAX(stat_load(&st->c.rx_packets), 1u) * s->packets;
 }
 
+// without_idle: a worker that waits for work sleeps on purpose ([cpu] idle). It is then not known
+// what of the time that it lost was the hypervisor's.
+static void without_idle(struct core *c, struct linux_counts *grown)
+{
+    const uint64_t sleeps = stat_load(&c->w->stats->c.idle_sleeps), more = sleeps - c->idle_sleeps;
+    c->idle_sleeps = sleeps;
+    if (more == 0)
+        return;
+    grown->slept -= MIN(grown->slept, more);
+    grown->lost_ns = 0;
+}
+
 static void poll_core(struct core *c)
 {
     static struct stall got[STALL_RING];
@@ -278,6 +291,7 @@ static void poll_core(struct core *c)
     linux_counts_read(&counts, "/proc", (int)shared_u32_load(&c->w->tid), c->w->cpu);
     grown = counts;
     linux_counts_since(&grown, &c->before);
+    without_idle(c, &grown);
     if (c->next_read_tsc == 0)  // of the time before there is no reading
         memset(&grown, 0, sizeof(grown));
     c->before = counts;

@@ -2,10 +2,12 @@
 #include "server/worker_start.h"
 
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "confine/identity.h"
 #include "drivers/port_rights.h"
+#include "server/idle_mode.h"
 #include "server/server.h"
 
 // driver_of: the k-th driver of a port: its own, then those of the ports around or over which it
@@ -56,12 +58,17 @@ static bool allocates(const struct server_params *p)
     return false;
 }
 
+// To sleep, and to wake another worker.
+static const int sleep_calls[] = {SYS_ppoll, SYS_read, SYS_write};
+
 int worker_filter(const struct server_params *p, struct call_filter *filter, struct err *err)
 {
     struct call_list calls = {.n = 0};
     each_rights(p, take_calls, &calls);
     if (allocates(p))
         call_list_add(&calls, memory_calls, ARRAY_LEN(memory_calls));
+    if (idle_mode_of(p) == IDLE_INTERRUPT)
+        call_list_add(&calls, sleep_calls, ARRAY_LEN(sleep_calls) - (p->n_workers == 1));
     return call_filter_worker(filter, &calls, p->calls, err);
 }
 
@@ -92,6 +99,7 @@ int worker_begin(void *start)
 {
     const struct worker_start *s = start;
     identity_no_capabilities();
+    prctl(PR_SET_TIMERSLACK, IDLE_SLACK_NS);  // the default, 50 us, would be added to each sleep
     if (s->filter->n != 0)
         violation_accept(&s->place);
     CHECK(call_filter_load(s->filter, false) == 0);

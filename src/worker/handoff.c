@@ -20,9 +20,10 @@ enum {
 };
 
 // pair: `go` takes packets to another worker. `back` returns them after that worker has copied
-// them.
+// them. wake: of the other worker; NULL: it never sleeps.
 struct pair {
     struct rte_ring *go, *back;
+    const struct wake *wake;
 };
 
 struct batch {
@@ -278,8 +279,11 @@ static uint32_t give(const struct handoff *s, struct lane *l, const struct pair 
                      struct pkt **pkts, uint32_t n)
 {
     n = MIN(n, room(s, l, *away));
-    if (n != 0)
+    if (n != 0) {
         CHECK(rte_ring_sp_enqueue_bulk(to->go, (void **)pkts, n, NULL) == n);
+        if (unlikely(to->wake != NULL))
+            wake_worker(to->wake);
+    }
     *away += n;
     l->out += n;
     return n;
@@ -539,6 +543,28 @@ static uint16_t handoff_tx_burst(struct port *p, uint16_t w, struct pkt **pkts, 
     return (uint16_t)given;
 }
 
+// any_for: whether a worker has packets in the rings to worker w, or w itself has some to send.
+static bool any_for(const struct handoff *s, unsigned w)
+{
+    const struct lane *l = s->lanes[w];
+    bool any = l->n_held != 0;
+    for (unsigned from = 0; from < s->workers; from++)
+        any |= rte_ring_count(l->in[from].go) != 0;
+    for (unsigned c = w + s->queues; w < s->queues && c < s->workers; c += s->queues)
+        any |= rte_ring_count(s->lanes[c]->tx.go) != 0;
+    return any;
+}
+
+static int handoff_fds(struct port *p, uint16_t w, int *out, unsigned max)
+{
+    const struct handoff *s = p->priv;
+    if (any_for(s, w))
+        return PORT_WAIT_NOT;
+    return w < s->queues ? port_wait_fds(s->inner, w, out, max) : 0;
+}
+
+static const struct port_wait handoff_wait = {.fds = handoff_fds};
+
 static void handoff_stats(struct port *p, struct port_stats *out)
 {
     struct port *inner = ((struct handoff *)p->priv)->inner;
@@ -557,6 +583,7 @@ static const struct port_ops handoff_ops = {
     .tx_burst = handoff_tx_burst,
     .stats = handoff_stats,
     .close = close_port,
+    .wait = &handoff_wait,
 };
 
 struct handoff *handoff_open(struct port *inner, uint32_t slots, uint32_t out_max, unsigned workers,
@@ -615,6 +642,14 @@ void handoff_join(struct handoff *s, unsigned w, void *mem, struct pkt_pool *poo
     }
     CHECK(at <= (uint8_t *)mem + handoff_footprint(slots, s->workers));
     s->lanes[w] = l;
+}
+
+void handoff_wake(struct handoff *s, unsigned w, const struct wake *wake)
+{
+    for (unsigned from = 0; from < s->workers; from++)
+        s->lanes[w]->in[from].wake = wake;
+    for (unsigned c = w + s->queues; w < s->queues && c < s->workers; c += s->queues)
+        s->lanes[c]->tx.wake = wake;
 }
 
 struct port *handoff_port(struct handoff *s)

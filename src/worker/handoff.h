@@ -22,6 +22,7 @@
 #include "base/toeplitz.h"
 #include "pkt/port.h"
 #include "stat/counters.h"
+#include "worker/wake.h"
 
 enum {
     HANDOFF_SLOTS_MIN = 64,    // of a ring: packets of one worker that another one holds
@@ -53,6 +54,10 @@ struct handoff *handoff_open(struct port *inner, uint32_t slots, uint32_t out_ma
 // are its own. Every worker joins, in order, before the first one runs.
 void handoff_join(struct handoff *s, unsigned w, void *mem, struct pkt_pool *pool,
                   struct core_stats *stats);
+
+// handoff_wake: worker w may sleep: whoever has something for it wakes it by `wake`, which outlives
+// the handoff. After every worker has joined.
+void handoff_wake(struct handoff *s, unsigned w, const struct wake *wake);
 
 // handoff_port: the port that the workers use.
 struct port *handoff_port(struct handoff *s);

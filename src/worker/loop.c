@@ -479,12 +479,19 @@ bool worker_turn_now(struct worker *w)
     return worker_turn(w, worker_now(&w->clock, tsc), tsc);
 }
 
+static inline void idle(struct worker *w)
+{
+    if (unlikely(w->idle_wait.mode != IDLE_POLL))
+        idle_turn(w);
+}
+
 int worker_run(void *worker)
 {
     struct worker *w = worker;
     begin(w);
     for (w->tsc_end = tsc_read(); ordered_to_run(w);)
-        worker_turn(w, worker_now(&w->clock, w->tsc_end), w->tsc_end);
+        if (!worker_turn(w, worker_now(&w->clock, w->tsc_end), w->tsc_end))
+            idle(w);
     return end(w);
 }
 
@@ -493,7 +500,8 @@ int worker_run_shared(void *worker)
     struct worker *w = worker;
     begin(w);
     while (ordered_to_run(w)) {
-        worker_turn_now(w);
+        if (!worker_turn_now(w))
+            idle(w);
         sched_yield();
     }
     return end(w);

@@ -15,6 +15,7 @@
 #include "stat/trace_ring.h"
 #include "tcp/tcp.h"
 #include "worker/backlog.h"
+#include "worker/idle.h"
 #include "worker/messages.h"
 #include "worker/order.h"
 
@@ -160,6 +161,10 @@ struct worker {
         captures_seen;  // captures_ordered: no other list is looked at any more. Release in
                         // change_captures(), acquire in acked(): the old one may be freed
 
+    // Its `wake` has a line of its own: written by the worker, read by every thread that has
+    // something for it.
+    struct idle idle_wait CACHE_ALIGNED;
+
     // Written by both, in turn.
     struct order_box box;  // of orders while it runs (worker/order.h says who writes when)
 
@@ -192,6 +197,12 @@ static inline bool worker_port_is_dead(const struct worker *w, unsigned p)
 
 // worker_tsc_hz: TSC cycles per second.
 uint64_t worker_tsc_hz(const struct worker *w);
+
+// worker_wake: wakes w if it sleeps (wake.h). Any thread.
+static inline void worker_wake(const struct worker *w)
+{
+    wake_worker(&w->idle_wait.wake);
+}
 
 // worker_run: the function of the worker's core: runs turns until it is ordered to stop, then
 // resets all connections, or those that it is not to keep, and returns 0. A turn begins where the

@@ -118,6 +118,7 @@ static void a_machine_as_it_comes_has_something_in_every_row(void **state)
     says("workqueues", DOCTOR_WARN, "all: CPUs 0-11; writeback: CPUs 0-11");
     says("irqbalance", DOCTOR_WARN, "running (process 700), and may use CPUs 2-5");
     says("governor", DOCTOR_WARN, "powersave on CPUs 2-5");
+    says("idle", DOCTOR_OK, "poll");
     says("cstates", DOCTOR_WARN, "C6: the way back takes 133 us, on CPUs 2-5");
     says("numa", DOCTOR_OK, "2 nodes; " NIC_A ": node 0");
     says("pcie", DOCTOR_OK, "x8 at 5.0 GT/s (32 Gb/s)");

@@ -2,6 +2,8 @@
 // Packets between workers: whose they are, their order, what a full ring does, and that every
 // packet goes back to the pool that it came from. One thread plays all workers, as the rings allow.
 #include <arpa/inet.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "server/server_internal.h"
@@ -907,6 +909,105 @@ static void two_starts_have_other_secrets(void **state)
     assert_true(same != 1000);
 }
 
+// ---- workers that sleep
+
+static int device_fds(struct port *p, uint16_t q, int *out, unsigned max)
+{
+    out[0] = 100 + q;
+    return 1;
+}
+
+// was_woken: whether the worker of this wake was told to wake since the last call.
+static bool was_woken(const struct wake *w)
+{
+    uint64_t said;
+    return read(w->fd, &said, sizeof(said)) == sizeof(said);
+}
+
+// open_sleepers: two workers, of which `asleep` sleeps; the device tells of packets.
+static void open_sleepers(struct wake wakes[2], unsigned queues, unsigned asleep)
+{
+    static const struct port_wait wait = {.fds = device_fds};
+    static struct port_ops ops;
+    open_with(2, queues, 0);
+    ops = dev_ops;
+    ops.wait = &wait;
+    dev.port.ops = &ops;
+    for (unsigned i = 0; i < 2; i++) {
+        wakes[i] = (struct wake){.asleep = {i == asleep}, .fd = eventfd(0, EFD_NONBLOCK)};
+        handoff_wake(handoff, i, &wakes[i]);
+    }
+}
+
+static void end_sleepers(const struct wake wakes[2])
+{
+    close(wakes[0].fd);
+    close(wakes[1].fd);
+    end();
+}
+
+static void what_is_handed_to_a_worker_that_sleeps_wakes_it(void **state)
+{
+    struct wake wakes[2];
+    struct pkt *pkts[BURST_MAX];
+    unsigned i = 0;
+    int fd = 0;
+    open_sleepers(wakes, 1, 1);
+    while (home(flow(i)) != 1)
+        i++;
+    assert_int_equal(port_wait_fds(handoff_port(handoff), 0, &fd, 1), 1);
+    assert_int_equal(fd, 100);
+    assert_int_equal(port_wait_fds(handoff_port(handoff), 1, &fd, 1), 0);  // it has no queue
+    arrive(0, flow(i), 1);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_true(was_woken(&wakes[1]));
+    assert_false(was_woken(&wakes[0]));
+    assert_int_equal(port_wait_fds(handoff_port(handoff), 1, &fd, 1), PORT_WAIT_NOT);
+    assert_int_equal(receive(1, pkts), 1);
+    pkt_free(pkts[0]);
+    assert_int_equal(port_wait_fds(handoff_port(handoff), 1, &fd, 1), 0);
+    assert_int_equal(receive(0, pkts), 0);  // what comes home
+    end_sleepers(wakes);
+}
+
+static void what_is_to_be_sent_wakes_the_worker_that_sends_it(void **state)
+{
+    struct wake wakes[2];
+    struct pkt *pkts[BURST_MAX], *p;
+    int fd = 0;
+    open_sleepers(wakes, 1, 0);
+    p = pkt_of(pools[1], 0, FRAME);
+    struct port *port = handoff_port(handoff);
+    assert_int_equal(port->ops->tx_burst(port, 1, &p, 1), 1);
+    assert_true(was_woken(&wakes[0]));
+    assert_int_equal(port_wait_fds(port, 0, &fd, 1), PORT_WAIT_NOT);
+    dev.takes = 0;
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(port_wait_fds(port, 0, &fd, 1), PORT_WAIT_NOT);  // the device took none
+    dev.takes = UINT_MAX;
+    assert_int_equal(receive(0, pkts), 0);
+    assert_int_equal(port_wait_fds(port, 0, &fd, 1), 1);
+    assert_int_equal(receive(1, pkts), 0);  // what comes home
+    end_sleepers(wakes);
+}
+
+static void a_worker_that_is_awake_is_not_woken(void **state)
+{
+    struct wake wakes[2];
+    struct pkt *pkts[BURST_MAX];
+    unsigned i = 0;
+    open_sleepers(wakes, 1, 0);
+    while (home(flow(i)) != 1)
+        i++;
+    arrive(0, flow(i), 1);
+    assert_int_equal(receive(0, pkts), 0);
+    assert_false(was_woken(&wakes[1]));
+    assert_int_equal(receive(1, pkts), 1);
+    pkt_free(pkts[0]);
+    assert_int_equal(receive(0, pkts), 0);
+    end_sleepers(wakes);
+}
+
 int main(void)
 {
     pkt_env_start(0);
@@ -952,6 +1053,9 @@ int main(void)
         cmocka_unit_test(others_hold_at_most_half_of_the_packets),
         cmocka_unit_test(a_burst_of_a_receive_ring_for_one_worker_is_not_lost),
         cmocka_unit_test(a_stalled_worker_leaves_room_for_the_others_and_half_of_the_packets),
+        cmocka_unit_test(what_is_handed_to_a_worker_that_sleeps_wakes_it),
+        cmocka_unit_test(what_is_to_be_sent_wakes_the_worker_that_sends_it),
+        cmocka_unit_test(a_worker_that_is_awake_is_not_woken),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     eal_stop();

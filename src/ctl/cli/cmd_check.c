@@ -14,6 +14,7 @@
 #include "base/log_target.h"
 #include "confine/identity.h"
 #include "ctl/local/mountpoint.h"
+#include "server/idle_mode.h"
 #include "server/server_check.h"
 
 enum { PATH_BYTES = 2 * CONF_PATH_BYTES };
@@ -121,6 +122,8 @@ static void check_doubts(const struct server_params *p, struct server_findings *
 {
     struct err err;
     if (server_adopt_doubt(p, &err))
+        server_find_warning(f, &err);
+    if (idle_mode_doubt(p, &err))
         server_find_warning(f, &err);
     for (unsigned i = 0; i < p->n_ports; i++)
         if (server_has_doubt(p, i, &err))

@@ -12,6 +12,7 @@
 #include "mem/ledger.h"
 #include "mem/page_supply.h"
 #include "pkt/port.h"
+#include "server/idle_mode.h"
 #include "server/server_fit.h"
 #include "server/server_memory.h"
 
@@ -24,6 +25,7 @@ void ctl_plan(const struct server_params *p, struct text *out)
     for (unsigned i = 0; i < p->n_workers; i++)
         text_printf(out, "worker %u on core %u, %u connections\n", i, p->worker_cpu[i],
                     (p->connections + p->n_workers - 1) / p->n_workers);
+    idle_mode_render(p, out);
     server_ledger(p, &l);
     ledger_render(&l, p->connections, out);
 }

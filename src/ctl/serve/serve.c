@@ -33,6 +33,7 @@
 #include "ctl/steering/steering.h"
 #include "server/device_locks.h"
 #include "server/history.h"
+#include "server/idle_mode.h"
 #include "server/server_check.h"
 #include "server/server_log.h"
 #include "server/wall_clock.h"
@@ -56,6 +57,8 @@ void ctl_doubts(const struct server_params *p, struct text *out)
     unsigned ix = 0;
     struct err err;
     if (server_adopt_doubt(p, &err))
+        text_printf(out, "%s\n", err.text);
+    if (idle_mode_doubt(p, &err))
         text_printf(out, "%s\n", err.text);
     for (unsigned i = 0; i < p->n_ports; i++) {
         const struct server_port_params *pp = &p->ports[i];
