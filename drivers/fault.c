@@ -277,17 +277,25 @@ static uint16_t fault_tx_burst(struct port *p, uint16_t q, struct pkt **pkts, ui
     return took;
 }
 
-// fault_fds: frames that are held have a time of their own.
+// holds_any: frames that are held have a time of their own.
+static bool holds_any(const struct fault_queue *q)
+{
+    return room(&q->rx) != FAULT_HOLD || room(&q->tx) != FAULT_HOLD;
+}
+
 static int fault_fds(struct port *p, uint16_t q, int *out, unsigned max)
 {
     const struct fault *f = p->priv;
-    const struct lane *rx = &f->queues[q].rx, *tx = &f->queues[q].tx;
-    if (room(rx) != FAULT_HOLD || room(tx) != FAULT_HOLD)
-        return PORT_WAIT_NOT;
-    return port_wait_fds(f->inner, q, out, max);
+    return holds_any(&f->queues[q]) ? PORT_WAIT_NOT : port_wait_fds(f->inner, q, out, max);
 }
 
-static const struct port_wait fault_wait = {.fds = fault_fds};
+static bool fault_line(struct port *p, uint16_t q, struct rte_power_monitor_cond *out)
+{
+    const struct fault *f = p->priv;
+    return !holds_any(&f->queues[q]) && port_wait_line(f->inner, q, out);
+}
+
+static const struct port_wait fault_wait = {.fds = fault_fds, .line = fault_line};
 
 static void add_counts(struct fault_counts *sum, const struct fault_counts *c)
 {

@@ -32,6 +32,13 @@ static void close_port(struct port *p)
     free(e);
 }
 
+static bool line(struct port *p, uint16_t q, struct rte_power_monitor_cond *out)
+{
+    return rte_eth_get_monitor_addr(((struct ethdev *)p->priv)->id, q, out) == 0;
+}
+
+static const struct port_wait wait = {.line = line};
+
 static const struct port_replug replug;
 
 static const struct port_ops ops = {
@@ -43,6 +50,7 @@ static const struct port_ops ops = {
     .close = close_port,
     .view = &ethdev_view,
     .replug = &replug,
+    .wait = &wait,
 };
 
 static const struct ethdev_profile profile = {

@@ -153,7 +153,13 @@ static int wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
     return t->waiting[q].n != 0 ? PORT_WAIT_NOT : port_wait_fds(t->parent, q, out, max);
 }
 
-static const struct port_wait wait = {.fds = wait_fds};
+static bool wait_line(struct port *p, uint16_t q, struct rte_power_monitor_cond *out)
+{
+    const struct trunk *t = ((const struct member *)p->priv)->trunk;
+    return t->waiting[q].n == 0 && port_wait_line(t->parent, q, out);
+}
+
+static const struct port_wait wait = {.fds = wait_fds, .line = wait_line};
 
 static void trunk_stats(struct port *p, struct port_stats *out)
 {

@@ -113,7 +113,7 @@ struct conf_cpu {
     uint32_t idle_after_us;
 };
 
-enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_INTERRUPT };
+enum conf_idle { CONF_IDLE_POLL, CONF_IDLE_PAUSE, CONF_IDLE_MONITOR, CONF_IDLE_INTERRUPT };
 
 enum conf_adopt { CONF_ADOPT_NEVER, CONF_ADOPT_AUTO, CONF_ADOPT_REQUIRE };
 

@@ -166,11 +166,13 @@ const struct key conf_keys[] = {
            VALUE("1", "Workers on each core. More than 1 is for tests: the workers share cores, "
                       "also with the control thread, and yield the core after each turn")),
 
-    WORD(cpu, idle, "poll|pause|interrupt",
+    WORD(cpu, idle, "poll|pause|monitor|interrupt",
          VALUE("poll", "What a worker does that has nothing to do. poll: it looks for packets all "
                        "the time. pause: it pauses its core for up to 8 us between two looks. "
-                       "interrupt: it sleeps until a packet, a timer or another thread wakes it; "
-                       "only with ports of kernel interfaces")),
+                       "monitor: its core waits for up to 20 us until a NIC writes a packet "
+                       "(UMWAIT); only with one port of driver pci. interrupt: it sleeps until a "
+                       "packet, a timer or another thread wakes it; only with ports of kernel "
+                       "interfaces")),
     NUMBER(cpu, idle_after_us, 1, 1000000,
            VALUE("100", "Microseconds without work after which a worker does what idle says")),
 

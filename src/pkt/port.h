@@ -64,6 +64,7 @@ static inline uint64_t port_tx_lost(const struct port_stats *s)
 
 struct port;
 struct port_params;
+struct rte_power_monitor_cond;
 
 // Kinds of packets by how devices hash them. Those before PORT_RSS_KINDS by addresses and ports; of
 // the others a device may hash a part of what software hashes, or nothing.
@@ -173,6 +174,9 @@ struct port_wait {
     // returns how many. PORT_WAIT_NOT: the worker has to poll: packets wait inside the port, or it
     // has no such descriptors, or none at present.
     int (*fds)(struct port *p, uint16_t q, int *out, unsigned max);
+    // line: the memory that the device writes when it puts a packet into queue q, and how to see
+    // that it has (rte_power_intrinsics.h). False: as PORT_WAIT_NOT.
+    bool (*line)(struct port *p, uint16_t q, struct rte_power_monitor_cond *out);
 };
 
 enum { PORT_WAIT_NOT = -1 };
@@ -222,11 +226,17 @@ static inline int port_rx_waiting(struct port *p, uint16_t q, uint32_t *slots)
     return ops->rx_waiting == NULL ? -1 : ops->rx_waiting(p, q, slots);
 }
 
-// port_wait_fds: port_wait.fds of any port.
+// port_wait_fds, port_wait_line: the functions of port_wait, of any port.
 static inline int port_wait_fds(struct port *p, uint16_t q, int *out, unsigned max)
 {
     const struct port_wait *w = p->ops->wait;
     return w != NULL && w->fds != NULL ? w->fds(p, q, out, max) : PORT_WAIT_NOT;
+}
+
+static inline bool port_wait_line(struct port *p, uint16_t q, struct rte_power_monitor_cond *out)
+{
+    const struct port_wait *w = p->ops->wait;
+    return w != NULL && w->line != NULL && w->line(p, q, out);
 }
 
 // port_params: parameters of a driver's open function, set from the configuration. Strings and

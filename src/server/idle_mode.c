@@ -2,6 +2,8 @@
 #include "server/idle_mode.h"
 
 #include <errno.h>
+#include <rte_cpuflags.h>
+#include <rte_power_intrinsics.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,8 +13,10 @@
 
 const char *idle_mode_name(enum idle_mode mode)
 {
-    static const char *const names[] = {
-        [IDLE_POLL] = "poll", [IDLE_PAUSE] = "pause", [IDLE_INTERRUPT] = "interrupt"};
+    static const char *const names[] = {[IDLE_POLL] = "poll",
+                                        [IDLE_PAUSE] = "pause",
+                                        [IDLE_MONITOR] = "monitor",
+                                        [IDLE_INTERRUPT] = "interrupt"};
     return names[mode];
 }
 
@@ -29,20 +33,48 @@ static const struct port_params *never_wakes(const struct server_port_params *pp
     return NULL;
 }
 
+static struct rte_cpu_intrinsics cpu(void)
+{
+    struct rte_cpu_intrinsics i;
+    rte_cpu_get_intrinsics_support(&i);
+    return i;
+}
+
+static int no_sleep(const struct server_params *p, struct err *err)
+{
+    for (unsigned i = 0; i < p->n_ports; i++) {
+        const struct port_params *device = never_wakes(&p->ports[i]);
+        if (device != NULL)
+            return err_set(err,
+                           "idle is as pause with port %s: a worker can only poll ports of driver "
+                           "%s, not sleep until they have packets",
+                           p->ports[i].port.name, device->driver);
+    }
+    return 0;
+}
+
+static int no_monitor(const struct server_params *p, struct err *err)
+{
+    if (!cpu().power_monitor)
+        return err_set(err, "idle is as pause: this CPU has no UMWAIT (waitpkg)");
+    if (p->n_ports > 1)
+        return err_set(err, "idle is as pause: a worker can watch one port, not %u", p->n_ports);
+    const char *driver = p->n_ports == 0 ? "" : server_inner_port(&p->ports[0])->driver;
+    if (strcmp(driver, "pci") != 0)
+        return err_set(err,
+                       "idle is as pause with port %s: a worker can watch NICs (driver pci), not "
+                       "driver %s",
+                       p->ports[0].port.name, driver);
+    return 0;
+}
+
 bool idle_mode_doubt(const struct server_params *p, struct err *err)
 {
-    for (unsigned i = 0; i < p->n_ports && p->idle == IDLE_INTERRUPT; i++) {
-        const struct port_params *device = never_wakes(&p->ports[i]);
-        if (device == NULL)
-            continue;
-        err_set(err,
-                "idle is as pause with port %s: a worker can only poll ports of driver %s, not "
-                "sleep until they have packets",
-                p->ports[i].port.name, device->driver);
+    const bool doubt = (p->idle == IDLE_INTERRUPT && no_sleep(p, err) != 0) ||
+                       (p->idle == IDLE_MONITOR && no_monitor(p, err) != 0);
+    if (doubt)
         err_key(err, "cpu.idle");
-        return true;
-    }
-    return false;
+    return doubt;
 }
 
 enum idle_mode idle_mode_of(const struct server_params *p)
@@ -62,29 +94,29 @@ void idle_mode_render(const struct server_params *p, struct text *out)
         text_printf(out, "note: %s\n", err.text);
 }
 
-// polled_port: a port of w that has no descriptors after all. NULL: all have.
-static const struct port *polled_port(const struct worker *w)
+// polled: whether port p of w cannot do after all what its driver should.
+static bool polled(const struct worker *w, unsigned p, enum idle_mode mode)
 {
     int fds[IDLE_FDS_MAX];
-    for (unsigned p = 0; p < w->n_ports; p++)
-        if (port_wait_fds(w->ports[p].port, w->ports[p].queue, fds, ARRAY_LEN(fds)) < 0)
-            return w->ports[p].port;
-    return NULL;
+    struct rte_power_monitor_cond line;
+    const struct worker_port *wp = &w->ports[p];
+    if (mode == IDLE_MONITOR)  // workers without a queue pause
+        return w->id == 0 && !port_wait_line(wp->port, wp->queue, &line);
+    return mode == IDLE_INTERRUPT && port_wait_fds(wp->port, wp->queue, fds, ARRAY_LEN(fds)) < 0;
 }
 
 static enum idle_mode mode_of_ports(const struct server *s)
 {
     const enum idle_mode mode = idle_mode_of(&s->params);
-    for (unsigned i = 0; i < s->params.n_workers && mode == IDLE_INTERRUPT; i++) {
-        const struct port *p = polled_port(s->workers[i]);
-        if (p == NULL)
-            continue;
-        log_say(LOG_port, LOG_WARN,
-                "idle is as pause with port %s: its driver gives no descriptor that tells worker "
-                "%u of packets",
-                p->name, i);
-        return IDLE_PAUSE;
-    }
+    for (unsigned i = 0; i < s->params.n_workers; i++)
+        for (unsigned p = 0; p < s->params.n_ports; p++)
+            if (polled(s->workers[i], p, mode)) {
+                log_say(LOG_port, LOG_WARN,
+                        "idle is as pause with port %s: its driver gives nothing that tells worker "
+                        "%u of packets",
+                        s->workers[i]->ports[p].port->name, i);
+                return IDLE_PAUSE;
+            }
     return mode;
 }
 
@@ -104,6 +136,7 @@ int idle_mode_start(struct server *s, struct err *err)
     for (unsigned i = 0; i < s->params.n_workers; i++) {
         struct worker *w = s->workers[i];
         w->idle_wait.mode = mode;
+        w->idle_wait.has_tpause = cpu().power_pause;
         w->idle_wait.after_us = s->params.idle_after_us;
         if (mode == IDLE_INTERRUPT && give_wake(s, w, err) != 0)
             return -1;

@@ -27,6 +27,7 @@ static_assert((int)CONF_ADOPT_AUTO == (int)SERVER_ADOPT_AUTO &&
               "p->adopt is the key's word");
 
 static_assert((int)CONF_IDLE_POLL == (int)IDLE_POLL && (int)CONF_IDLE_PAUSE == (int)IDLE_PAUSE &&
+                  (int)CONF_IDLE_MONITOR == (int)IDLE_MONITOR &&
                   (int)CONF_IDLE_INTERRUPT == (int)IDLE_INTERRUPT,
               "p->idle is the key's word");
 

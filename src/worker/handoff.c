@@ -563,7 +563,14 @@ static int handoff_fds(struct port *p, uint16_t w, int *out, unsigned max)
     return w < s->queues ? port_wait_fds(s->inner, w, out, max) : 0;
 }
 
-static const struct port_wait handoff_wait = {.fds = handoff_fds};
+// handoff_line: what comes through the rings is not watched.
+static bool handoff_line(struct port *p, uint16_t w, struct rte_power_monitor_cond *out)
+{
+    const struct handoff *s = p->priv;
+    return w < s->queues && !any_for(s, w) && port_wait_line(s->inner, w, out);
+}
+
+static const struct port_wait handoff_wait = {.fds = handoff_fds, .line = handoff_line};
 
 static void handoff_stats(struct port *p, struct port_stats *out)
 {

@@ -2,6 +2,7 @@
 #include "worker/idle.h"
 
 #include <poll.h>
+#include <rte_power_intrinsics.h>
 #include <rte_ring.h>
 #include <unistd.h>
 
@@ -34,13 +35,32 @@ uint64_t idle_limit_us(const struct worker *w)
     return (uint64_t)(next - now.ms) * 1000 - now.us % 1000;
 }
 
-// ---- pause
+// ---- pause, and wait in the CPU
+
+// tsc_in: so many microseconds after the turn.
+static uint64_t tsc_in(const struct worker *w, uint64_t us)
+{
+    return w->tsc_end + (us << 32) / w->clock.us_per_tick_q32;
+}
 
 static void pause_for(const struct worker *w, uint64_t us)
 {
-    const uint64_t end = w->tsc_end + (us << 32) / w->clock.us_per_tick_q32;
+    const uint64_t end = tsc_in(w, us);
+    if (w->idle_wait.has_tpause)
+        rte_power_pause(end);
     while (tsc_read() < end)
         _mm_pause();
+}
+
+// take_watch: false: the port cannot tell, or has a packet.
+static bool take_watch(const struct worker *w, uint64_t limit_us)
+{
+    struct rte_power_monitor_cond line;
+    const struct worker_port *wp = &w->ports[0];
+    if (!port_wait_line(wp->port, wp->queue, &line))
+        return false;
+    rte_power_monitor(&line, tsc_in(w, MIN(limit_us, (uint64_t)IDLE_MONITOR_MAX_US)));
+    return true;
 }
 
 static void take_pause(struct worker *w, uint64_t limit_us)
@@ -173,6 +193,19 @@ static void account(struct worker *w)
     c->idle_wait_us += worker_now(&w->clock, to).us - worker_now(&w->clock, from).us;
 }
 
+// take_longer: a wait that something ends, where there is one.
+static bool take_longer(struct worker *w, uint64_t limit_us)
+{
+    switch (w->idle_wait.mode) {
+    case IDLE_MONITOR:
+        return take_watch(w, limit_us);
+    case IDLE_INTERRUPT:
+        return take_sleep(w, limit_us);
+    default:
+        return false;
+    }
+}
+
 NOINLINE void idle_turn(struct worker *w)
 {
     struct idle *d = &w->idle_wait;
@@ -185,7 +218,7 @@ NOINLINE void idle_turn(struct worker *w)
     const uint64_t limit_us = idle_limit_us(w);
     if (limit_us == 0)
         return;
-    if (d->mode != IDLE_INTERRUPT || !take_sleep(w, limit_us))
+    if (!take_longer(w, limit_us))
         take_pause(w, limit_us);
     d->looks = 0;
     account(w);

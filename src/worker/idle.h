@@ -8,6 +8,8 @@
 //
 //     IDLE_POLL       never waits
 //     IDLE_PAUSE      pauses the core for IDLE_PAUSE_MIN_US, doubled up to IDLE_PAUSE_MAX_US
+//     IDLE_MONITOR    waits in the CPU (UMWAIT) until the device of its only port writes a packet,
+//                     for IDLE_MONITOR_MAX_US at most; pauses where the port cannot tell
 //     IDLE_INTERRUPT  sleeps until a port has a packet, another thread wakes it (wake.h), or
 //                     IDLE_LEAD_US before the next timer; at most IDLE_SLEEP_MAX_US. It pauses
 //                     where a sleep is not worth its system calls, and while a port has no room
@@ -22,13 +24,14 @@
 #include "base/base.h"
 #include "worker/wake.h"
 
-enum idle_mode { IDLE_POLL, IDLE_PAUSE, IDLE_INTERRUPT };
+enum idle_mode { IDLE_POLL, IDLE_PAUSE, IDLE_MONITOR, IDLE_INTERRUPT };
 
 enum {
     IDLE_PAUSE_MIN_US = 1,
     IDLE_PAUSE_MAX_US = 8,
-    IDLE_LEAD_US = 100,       // waking takes the kernel less, if the CPU is free
-    IDLE_SLEEP_MIN_US = 100,  // what sleeping and waking take, several times
+    IDLE_MONITOR_MAX_US = 20,  // orders and rings of other workers wait as long
+    IDLE_LEAD_US = 100,        // waking takes the kernel less, if the CPU is free
+    IDLE_SLEEP_MIN_US = 100,   // what sleeping and waking take, several times
     // Five sleeps are shorter than LIVENESS_STALLED_MS, two than ETHDEV_PAUSE_MS, in which the
     // control thread waits for a worker. 100 turns a second take 0.1 % of a core.
     IDLE_SLEEP_MAX_US = 10000,
@@ -36,9 +39,10 @@ enum {
     IDLE_FDS_MAX = 128,    // descriptors of all ports of a worker
 };
 
-// idle: of one worker, which writes it. mode and after_us are constant while it runs.
+// idle: of one worker, which writes it. mode, has_tpause and after_us are constant while it runs.
 struct idle {
     enum idle_mode mode;
+    bool has_tpause;  // a pause is one instruction, which saves power
     uint32_t after_us;
     uint64_t busy_seen;  // turns_busy at the last turn without work; UINT64_MAX: there was none
     uint64_t since_us;   // since when there has been no work

@@ -107,6 +107,7 @@ claim "an attached tap: a server starts" start_server
 claim "an attached tap: packets wake it" within 20 more idle_wakes_packet pages
 claim "an attached tap: it rests" rests
 claim "an attached tap: it ends" stop_server
+inside ip link del c10mat0
 
 # What cannot be had.
 conf interrupt
@@ -115,6 +116,10 @@ claim "a port that can only be polled: c10m check names key and port" says 0 'co
 claim "... c10m plan says what is done" says 0 '^workers without work pause after 100 us$' "$C10M" plan -c "$TMP/conf"
 claim "... so does the log of the server, which pauses" eval 'start_server && grep -q "warning: idle is as pause with port p0" "$TMP/log" && state "idle pause" && grows idle_waits'
 claim "... and ends" stop_server
+conf monitor
+claim "a port that no CPU can watch: c10m check says so" says 0 'conf:[0-9]+: idle: idle is as pause' "$C10M" check -c "$TMP/conf" $(as_root)
+claim "... and the worker pauses" eval 'start_server && state "idle pause" && pages && grows idle_waits'
+claim "... and ends" stop_server
 conf sleep
-claim "another word is refused" says 2 'conf:[0-9]+: idle: .*poll, pause or interrupt' "$C10M" check -c "$TMP/conf"
+claim "another word is refused" says 2 'conf:[0-9]+: idle: .*poll, pause, monitor or interrupt' "$C10M" check -c "$TMP/conf"
 finish

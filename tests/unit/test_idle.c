@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_idle.c: when a worker without work waits, and for how long (worker/idle.h). Turns are those
-// of hosts.h; ppoll() is this file's, so that no test depends on a time.
+// of hosts.h; ppoll() and the instructions of the CPU are this file's, so that no test depends on a
+// time or on the CPU.
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
+#include <rte_cpuflags.h>
+#include <rte_power_intrinsics.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -39,6 +41,35 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *most, const sigse
     return poll(fds, n, 0);
 }
 
+// What is asked of the CPU: until when, and on which line.
+static struct {
+    unsigned watches, pauses;
+    uint64_t until;
+    const volatile void *line;
+    bool has_umwait;
+} cpu;
+
+void rte_cpu_get_intrinsics_support(struct rte_cpu_intrinsics *i)
+{
+    *i =
+        (struct rte_cpu_intrinsics){.power_monitor = cpu.has_umwait, .power_pause = cpu.has_umwait};
+}
+
+int rte_power_monitor(const struct rte_power_monitor_cond *line, const uint64_t until)
+{
+    cpu.watches++;
+    cpu.until = until;
+    cpu.line = line->addr;
+    return 0;
+}
+
+int rte_power_pause(const uint64_t until)
+{
+    cpu.pauses++;
+    cpu.until = until;
+    return 0;
+}
+
 // The wire with a descriptor, `readable`, as that of a port of the kernel.
 static int readable;
 static bool has_packets;
@@ -52,7 +83,13 @@ static int wire_fds(struct port *p, uint16_t q, int *out, unsigned max)
     return 1;
 }
 
-static const struct port_wait wire_wait = {.fds = wire_fds};
+static bool wire_line(struct port *p, uint16_t q, struct rte_power_monitor_cond *out)
+{
+    *out = (struct rte_power_monitor_cond){.addr = &readable, .size = sizeof(readable)};
+    return !has_packets;
+}
+
+static const struct port_wait wire_wait = {.fds = wire_fds, .line = wire_line};
 
 static size_t nothing(struct c10m_conn *c, const uint8_t *bytes, size_t len)
 {
@@ -81,6 +118,7 @@ static void begin_with(enum idle_mode mode, void (*set)(struct server_params *p,
         h->e[0].wires[k].port.ops = &ops[k];
     }
     memset(&slept, 0, sizeof(slept));
+    memset(&cpu, 0, sizeof(cpu));
     has_packets = false;
     readable = eventfd(0, EFD_NONBLOCK);
     hosts_run(h, 10);  // what a start sends is sent
@@ -368,6 +406,59 @@ static void housekeeping_follows_a_sleep(void **state)
     end();
 }
 
+// ---- waiting in the CPU
+
+// us_until: from the end of the turn, rounded up.
+static uint64_t us_until(uint64_t turn_end)
+{
+    return ((cpu.until - turn_end) * w->clock.us_per_tick_q32 >> 32) + 1;
+}
+
+static void it_watches_what_its_port_writes(void **state)
+{
+    begin(IDLE_MONITOR);
+    rest();
+    assert_int_equal(cpu.watches, 1);
+    assert_ptr_equal(cpu.line, &readable);
+    h->now_us += TURN_US;
+    assert_false(worker_turn(w, clock_at_us(h->now_us), tsc_read()));
+    uint64_t turn_end = w->tsc_end;
+    idle_turn(w);
+    assert_int_equal(cpu.watches, 2);
+    assert_in_range(us_until(turn_end), IDLE_MONITOR_MAX_US - 1, IDLE_MONITOR_MAX_US + 1);
+    wheel_add(w->tcp.wheel, w->tcp.now.ms + 1, 0);
+    w->tcp.now = clock_at_us((uint64_t)w->tcp.now.ms * 1000 + 995);
+    turn_end = w->tsc_end;
+    idle_turn(w);
+    assert_int_equal(cpu.watches, 3);
+    assert_in_range(us_until(turn_end), 0, 6);
+    assert_int_equal(w->stats->c.idle_sleeps + slept.calls, 0);
+    end();
+}
+
+static void it_pauses_while_the_port_cannot_tell(void **state)
+{
+    begin(IDLE_MONITOR);
+    has_packets = true;
+    rest();
+    assert_int_equal(cpu.watches, 0);
+    assert_int_equal(w->idle_wait.pause_us, IDLE_PAUSE_MIN_US);
+    end();
+}
+
+static void a_pause_is_one_instruction_where_the_cpu_has_it(void **state)
+{
+    begin(IDLE_PAUSE);
+    rest();
+    assert_int_equal(cpu.pauses, 0);
+    w->idle_wait.has_tpause = true;
+    const uint64_t turn_end = w->tsc_end;
+    idle_turn(w);
+    assert_int_equal(cpu.pauses, 1);
+    assert_in_range(us_until(turn_end), 1, 3);
+    end();
+}
+
 // ---- what others make of it
 
 static void a_worker_that_sleeps_does_not_hang(void **state)
@@ -438,6 +529,24 @@ static void a_nic_is_polled_with_pauses_instead(void **state)
     assert_int_equal(idle_mode_of(&p), IDLE_POLL);
 }
 
+static void a_cpu_without_umwait_and_a_second_port_pause_instead(void **state)
+{
+    struct err err;
+    struct server_params p = params_of("pci", IDLE_MONITOR);
+    cpu.has_umwait = false;
+    assert_true(idle_mode_doubt(&p, &err));
+    assert_non_null(strstr(err.text, "this CPU"));
+    assert_int_equal(idle_mode_of(&p), IDLE_PAUSE);
+    cpu.has_umwait = true;
+    assert_false(idle_mode_doubt(&p, &err));
+    assert_int_equal(idle_mode_of(&p), IDLE_MONITOR);
+    p.n_ports = 2;
+    assert_int_equal(idle_mode_of(&p), IDLE_PAUSE);
+    p = params_of("tap", IDLE_MONITOR);
+    assert_true(idle_mode_doubt(&p, &err));
+    assert_non_null(strstr(err.text, "driver tap"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +566,10 @@ int main(void)
         cmocka_unit_test(what_came_before_the_sleep_is_not_slept_over),
         cmocka_unit_test(what_a_port_has_no_room_for_is_not_slept_over),
         cmocka_unit_test(housekeeping_follows_a_sleep),
+        cmocka_unit_test(it_watches_what_its_port_writes),
+        cmocka_unit_test(it_pauses_while_the_port_cannot_tell),
+        cmocka_unit_test(a_pause_is_one_instruction_where_the_cpu_has_it),
+        cmocka_unit_test(a_cpu_without_umwait_and_a_second_port_pause_instead),
         cmocka_unit_test(a_worker_that_sleeps_does_not_hang),
         cmocka_unit_test(the_looks_of_the_control_thread_find_a_sleeping_worker_idle),
         cmocka_unit_test(a_nic_is_polled_with_pauses_instead),
