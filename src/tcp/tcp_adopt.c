@@ -324,28 +324,27 @@ static bool is_block_held(const struct tcp *t, uint32_t ix)
     return t->blocks[ix].state != TCP_FREE;
 }
 
-// fill_pool: the pool of what `held` has no bit for; the lowest index is returned first.
+// fill: the indices of [from, to) that `held` has no bit for, the lowest last, because it is
+// returned first. Returns how many.
+static uint32_t fill(uint32_t *list, const uint64_t *held, uint32_t from, uint32_t to)
+{
+    uint32_t n = 0;
+    for (uint32_t ix = to; ix-- > from;)
+        if (!is_held(held, ix))
+            list[n++] = ix;
+    return n;
+}
+
 static void fill_pool(struct index_pool *p, const uint64_t *held)
 {
-    p->n_free = p->n_deferred = 0;
-    for (uint32_t ix = p->count; ix-- > 0;)
-        if (!is_held(held, ix))
-            p->free_list[p->n_free++] = ix;
-    p->low_water = p->n_free;
+    p->n_free = p->low_water = fill(p->free_list, held, 0, p->count);
+    p->n_deferred = 0;
 }
 
 static void fill_buffers(struct buf_pool *p, const uint64_t *held)
 {
-    p->n_free_data = p->n_free_refs = 0;
-    for (uint32_t ix = p->count; ix-- > 0;) {
-        if (is_held(held, ix))
-            continue;
-        if (buf_is_ref(p, ix))
-            p->free_refs[p->n_free_refs++] = ix;
-        else
-            p->free_data[p->n_free_data++] = ix;
-    }
-    p->low_water = p->n_free_data;
+    p->n_free_data = p->low_water = fill(p->free_data, held, 0, p->data_count);
+    p->n_free_refs = fill(p->free_refs, held, p->data_count, p->count);
 }
 
 // fill_blocks: low_water says up to which index readers look, so it counts from the highest block
