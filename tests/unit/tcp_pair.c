@@ -20,8 +20,7 @@ static void pump(struct c10m_conn *c)
     uint8_t bytes[4096];
     while (s->sent < r->source) {
         const size_t want = MIN(r->source - s->sent, sizeof(bytes));
-        for (size_t i = 0; i < want; i++)
-            bytes[i] = role_byte(s->sent + i);
+        role_fill(bytes, s->sent, want);
         const size_t n = c10m_send(c, bytes, want);
         s->sent += n;
         r->sent += n;
@@ -56,9 +55,8 @@ static size_t on_data(struct c10m_conn *c, const uint8_t *data, size_t len)
         return 0;
     if (r->echo)
         len = c10m_send(c, data, len);
-    for (size_t i = 0; i < len; i++)
-        if (data[i] != role_byte(s->received + i))
-            r->wrong = true;
+    if (!role_matches(data, s->received, len))
+        r->wrong = true;
     s->received += len;
     r->received += len;
     if (r->pause_ms != 0) {
@@ -353,7 +351,9 @@ struct pair *pair_new(uint64_t seed)
 
 struct pair *pair_new_sized(uint64_t seed, const struct pair_sizes *sizes)
 {
-    struct pair *p = zeroed(sizeof(*p));
+    struct pair *p = aligned_alloc(CACHE_LINE, ALIGN_UP(sizeof(*p), CACHE_LINE));
+    CHECK(p != NULL);
+    memset(p, 0, offsetof(struct pair, flight));
     p->rng.state = seed;
     p->delay_us = 500;
     p->now_us = 1000 * 1000;
@@ -371,24 +371,39 @@ void pair_free(struct pair *p, bool clean)
     free(p);
 }
 
-uint8_t seg_out_byte(const struct seg_out *o, uint32_t i)
+// run_at: the bytes of o's data from i on that lie side by side, *n of them.
+static const uint8_t *run_at(const struct seg_out *o, uint32_t i, uint32_t *n)
 {
-    if (i < o->data_len[0])
-        return o->data[0][i];
+    if (i < o->data_len[0]) {
+        *n = o->data_len[0] - i;
+        return o->data[0] + i;
+    }
     i -= o->data_len[0];
-    if (!(o->opts & SEG_OPT_PIECES))
-        return o->data[1][i];
+    if (!(o->opts & SEG_OPT_PIECES)) {
+        *n = o->data_len[1] - i;
+        return o->data[1] + i;
+    }
     const struct seg_piece *piece = (const void *)o->data[1];
     for (; i >= piece->len; piece++)
         i -= piece->len;
-    return piece->at[i];
+    *n = piece->len - i;
+    return piece->at + i;
+}
+
+uint8_t seg_out_byte(const struct seg_out *o, uint32_t i)
+{
+    uint32_t n;
+    return *run_at(o, i, &n);
 }
 
 // The bytes of o's data from `at` on.
 static void copy_data(const struct seg_out *o, uint32_t at, uint32_t n, uint8_t *to)
 {
-    for (uint32_t i = at; i < at + n; i++)
-        *to++ = seg_out_byte(o, i);
+    for (uint32_t part; n != 0; at += part, to += part, n -= part) {
+        const uint8_t *from = run_at(o, at, &part);
+        part = MIN(part, n);
+        memcpy(to, from, part);
+    }
 }
 
 // n bytes of o's data from `at` on, as a segment.
@@ -497,29 +512,60 @@ static void side(struct pair *p, unsigned to)
         free(k[i].data);
 }
 
-static bool quiet(const struct pair *p)
+enum { TURN_US = 200 };
+
+static bool is_dirty(const struct pair *p)
 {
-    return p->n_flight == 0 && p->e[0].tcp.dirty_head == BLOCK_NONE &&
-           p->e[1].tcp.dirty_head == BLOCK_NONE;
+    return p->e[0].tcp.dirty_head != BLOCK_NONE || p->e[1].tcp.dirty_head != BLOCK_NONE;
 }
 
-static void step(struct pair *p, uint64_t end_us)
+static bool quiet(const struct pair *p)
 {
-    p->now_us += 200;
-    for (unsigned i = 0; i < 2; i++)
-        side(p, i);
-    if (!quiet(p))
-        return;
+    return p->n_flight == 0 && !is_dirty(p);
+}
+
+// time_wait_ends_us: when the first TIME-WAIT record of t ends; UINT64_MAX: there is none.
+static uint64_t time_wait_ends_us(const struct pair *p, const struct tcp *t)
+{
+    const uint32_t at_ms = tcp_time_wait_next_ms(t);
+    const int32_t away_ms = (int32_t)(at_ms - clock_at_us(p->now_us).ms);
+    return at_ms == 0 ? UINT64_MAX : (p->now_us / 1000 + (uint32_t)MAX(away_ms, 0)) * 1000;
+}
+
+// next_us: when something can happen at the earliest, at most end_us.
+static uint64_t next_us(const struct pair *p, uint64_t end_us)
+{
     uint64_t to = end_us;
     for (unsigned i = 0; i < 2; i++) {
         const uint64_t at = (uint64_t)wheel_next_ms(p->e[i].tcp.wheel) * 1000;
         if (p->e[i].tcp.wheel->entries != 0 && at < to)
             to = at;
-        if (tcp_time_wait_next_ms(&p->e[i].tcp) != 0)
-            to = MIN(to, p->now_us + 50000);
+        to = MIN(to, time_wait_ends_us(p, &p->e[i].tcp));
     }
-    if (to > p->now_us + 200)
-        p->now_us = to - 200;
+    for (uint32_t i = 0; i < p->n_flight; i++)
+        to = MIN(to, p->flight[i].at_us);
+    return to;
+}
+
+// skip: turns in which nothing can happen.
+static void skip(struct pair *p, uint64_t end_us)
+{
+    const uint64_t to = next_us(p, end_us);
+    if (to <= p->now_us + TURN_US)
+        return;
+    if (p->n_flight == 0)
+        p->now_us = to - TURN_US;
+    else
+        p->now_us += (to - p->now_us - 1) / TURN_US * TURN_US;
+}
+
+static void step(struct pair *p, uint64_t end_us)
+{
+    p->now_us += TURN_US;
+    for (unsigned i = 0; i < 2; i++)
+        side(p, i);
+    if (!is_dirty(p))
+        skip(p, end_us);
 }
 
 void pair_run_for(struct pair *p, uint64_t ms)

@@ -4,6 +4,7 @@
 // by hand. A turn does what worker_turn() does, without packets. Wrong use aborts by CHECK.
 #pragma once
 #include "base/rng.h"
+#include "role_bytes.h"
 #include "sock/sock.h"
 #include "tcp/tcp_internal.h"
 #include "tcp_check.h"
@@ -97,11 +98,6 @@ struct pair {
     uint32_t n_flight;
     struct pair_packet flight[PAIR_FLIGHT_MAX];
 };
-
-static inline uint8_t role_byte(uint64_t i)
-{
-    return (uint8_t)(i * 131 + (i >> 8) * 7 + (i >> 16));
-}
 
 // end_init: an end at address v4 that listens on PAIR_PORT; sizes 0 take defaults. end_fini: frees
 // its memory; CHECKs that every pool is full again if `clean`.
