@@ -21,12 +21,12 @@ static void lose_table(struct flow_table *f)
     f->count = f->in_second = 0;
 }
 
-void tcp_lose(struct tcp *t, uint64_t timers)
+void tcp_lose_to(struct tcp *t, struct wheel *wheel)
 {
     lose_lists(t);
     lose_table(t->table);
     t->tw4.head = t->tw4.used = t->tw6.head = t->tw6.used = 0;
-    t->wheel = wheel_init(t->wheel, timers, t->now.ms);
+    t->wheel = wheel;
     memset(t->xmit_runs, 0, (t->block_pool->count + 63) / 64 * sizeof(uint64_t));
     memset(t->ooo_of, 0, sizeof(t->ooo_of));
     memset(t->ooo_most, 0, sizeof(t->ooo_most));
@@ -37,4 +37,9 @@ void tcp_lose(struct tcp *t, uint64_t timers)
     t->ooo_bufs = 0;
     t->dirty_head = t->dirty_tail = BLOCK_NONE;
     t->n_dirty = 0;
+}
+
+void tcp_lose(struct tcp *t, uint64_t timers)
+{
+    tcp_lose_to(t, wheel_init(t->wheel, timers, t->now.ms));
 }

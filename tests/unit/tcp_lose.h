@@ -7,3 +7,6 @@
 // buffers are there, and nothing that finds or wakes them. timers: entries that the wheel was made
 // for.
 void tcp_lose(struct tcp *t, uint64_t timers);
+
+// tcp_lose_to: the same with another wheel, which is new.
+void tcp_lose_to(struct tcp *t, struct wheel *wheel);
