@@ -202,7 +202,8 @@ static uint64_t lost_otherwise(const struct end *e)
 
 // ended_well: everything that was opened, had not failed before the kill, and was not in hand, has
 // carried all its bytes, both ways. If memory is short, which one fails is chance; with SYN cookies
-// it is, too: data that overtakes the ACK of the handshake is answered with a RST.
+// it is, too: data that overtakes the ACK of the handshake is answered with a RST. With few
+// half-open records there are cookies, and with few TIME-WAIT records no answer to a repeated FIN.
 static bool ended_well(const struct pair *p, unsigned dropped, uint64_t lost)
 {
     const struct end *a = &p->e[A], *b = &p->e[B];
@@ -363,8 +364,8 @@ static void random_world(uint64_t seed)
                                  .bufs = plenty ? 800 : 325 + rng_below(&r, 100),
                                  .exts = 1 + rng_below(&r, 16),
                                  .flights = 1 + rng_below(&r, 16),
-                                 .syns = 1 + rng_below(&r, 16),
-                                 .tw = 1 + rng_below(&r, 16),
+                                 .syns = plenty ? CONNECTIONS : 1 + rng_below(&r, 16),
+                                 .tw = plenty ? CONNECTIONS : 1 + rng_below(&r, 16),
                                  .wheel = 256};
     struct pair *p = pair_new_sized(rng_u64(&r), &z);
     rng.state = rng_u64(&r);
