@@ -150,6 +150,17 @@ static void next_process(struct end *e, struct wheel *wheel)
     tcp_lose_to(&e->tcp, wheel);
 }
 
+// check_told: what the last burst opened, and nobody has told the application, ends.
+static void check_told(const struct tcp *t)
+{
+    for (uint32_t ix = 0; ix < BLOCKS; ix++) {
+        const struct block *b = &t->blocks[ix];
+        if ((b->state == TCP_ESTABLISHED || b->state == TCP_SYN_SENT) &&
+            (b->flags & (BF_IN_APP | BF_FIN_QUEUED | BF_ABORT)) == 0)
+            found_wrong("a connection goes on that its application does not know");
+    }
+}
+
 static void check_refused(struct tcp_adopted *out)
 {
     char what[TCP_CHECK_BYTES];
@@ -179,6 +190,7 @@ static unsigned adopt(struct tcp *t, unsigned dropped)
     memset(scratch, 0, bytes);
     tcp_adopt(t, &p, scratch, &out);
     check_refused(&out);
+    check_told(t);
     if (!tcp_check_pools(t, BLOCKS, what) || !tcp_check_wheel(t, BLOCKS, what))
         found_wrong(what);
     return dropped + out.refused[TCP_REFUSED_IN_HAND];  // opened in this burst, not reported yet
