@@ -32,7 +32,7 @@ enum {
     BLOCKS = 24,
     SPREADS = 8,  // of the stores of a turn one in 1, 2, 4... 128 kills
     KILLS_LEAST = 500,
-    GOES_ON = 128,  // one of so many kills is followed to the end
+    GOES_ON = 512,  // one of so many kills is followed to the end
     SUMMED = 4096,  // of one of so many it is verified that all stores of the heir are undone
     SCRATCH_BYTES = 4096,
     END_MS = 900 * 1000,
