@@ -38,7 +38,7 @@ enum {
     END_MS = 900 * 1000,
 };
 
-static struct worker *worker;     // whose fields hand_list() reads
+static struct worker worker;      // whose fields hand_list() reads
 static struct heir *heir;         // of the end that is killed
 static struct block was[BLOCKS];  // its blocks before the turn
 static struct pair *world;        // NULL: the end has no other
@@ -123,15 +123,15 @@ static unsigned drop_hand(struct end *e)
 {
     uint32_t hand[HAND_MAX];
     unsigned dropped = 0;
-    worker->tcp.touched = e->tcp.touched;
-    worker->tcp.pruned = e->tcp.pruned;
-    worker->sock.n_others = e->sock.n_others;
-    memcpy(worker->sock.others, e->sock.others, sizeof(worker->sock.others));
-    worker->rx.n_segs = e->n_burst;
-    memcpy(worker->found, e->found, sizeof(e->found));
-    memcpy(worker->verdicts, e->verdicts, sizeof(e->verdicts));
-    shared_u32_store(&worker->at, e->burst_in_hand ? STAGE_tcp_input : STAGE_timers);
-    const unsigned n = hand_list(worker, BLOCKS, hand);
+    worker.tcp.touched = e->tcp.touched;
+    worker.tcp.pruned = e->tcp.pruned;
+    worker.sock.n_others = e->sock.n_others;
+    memcpy(worker.sock.others, e->sock.others, sizeof(worker.sock.others));
+    worker.rx.n_segs = e->n_burst;
+    memcpy(worker.found, e->found, sizeof(e->found));
+    memcpy(worker.verdicts, e->verdicts, sizeof(e->verdicts));
+    shared_u32_store(&worker.at, e->burst_in_hand ? STAGE_tcp_input : STAGE_timers);
+    const unsigned n = hand_list(&worker, BLOCKS, hand);
     for (unsigned i = 0; i < n; i++)
         dropped += tcp_adopt_drop(&e->tcp.blocks[hand[i]]);
     return dropped;
@@ -428,11 +428,8 @@ static void wherever_a_process_ends_only_what_is_in_hand_is_lost(void **state)
     (void)state;
     end_s = begun_s + (seconds != NULL ? atof(seconds) : 4);
     kills_asked = kills != NULL ? strtoull(kills, NULL, 0) : 0;
-    worker = calloc(1, sizeof(*worker));
-    assert_non_null(worker);
     for (gave_up = false; !gave_up && !is_over(); worlds++)
         random_world(seed + worlds);
-    free(worker);
     tell(worlds, now_s() - begun_s);
     if (gave_up)
         fail_msg("C10M_SEED=%llu repeats it", (unsigned long long)(seed + worlds - 1));
@@ -455,8 +452,6 @@ static void wherever_it_ends_who_gives_up_data_for_others_is_in_hand(void **stat
     struct raw *r = raw_new(&(struct pair_sizes){.blocks = BLOCKS, .bufs = 400});
     struct end *a = &r->e;
     (void)state;
-    worker = calloc(1, sizeof(*worker));
-    assert_non_null(worker);
     r->sack = true;
     raw_open(r);
     for (uint32_t i = 1; i < WINDOW_PAGES; i++) {  // as much as there is room for
@@ -476,7 +471,6 @@ static void wherever_it_ends_who_gives_up_data_for_others_is_in_hand(void **stat
     assert_true(a->stats.c.ooo_pruned > pruned);  // else this world is not what the test is about
     assert_false(gave_up);
     heir_free(heir);
-    free(worker);
     raw_free(r, false);
 }
 
@@ -527,8 +521,6 @@ static void wherever_a_process_ends_that_refuses_each_is_refused_or_as_it_was(vo
     struct sock_states st = {.version = {1}};
     struct rng seeds = test_rng(__func__);
     (void)state;
-    worker = calloc(1, sizeof(*worker));
-    assert_non_null(worker);
     struct pair *p = pair_new_sized(rng_u64(&seeds), &z);
     struct end *a = &p->e[A];
     p->loss_pm = 30;
@@ -556,7 +548,6 @@ static void wherever_a_process_ends_that_refuses_each_is_refused_or_as_it_was(vo
     store_hook_watch(NULL, 0, 0, NULL);
     heir_free(heir);
     pair_free(p, false);
-    free(worker);
 }
 
 int main(void)
