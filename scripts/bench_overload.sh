@@ -137,21 +137,21 @@ ov_pool() {
     ov_peak_connections "$1"
     ov_beside "$1" hold $SERVER_IP 8080 $((OVERLOAD_POOL * times)) -- rate --connections 100k --time-wait 1 --rate "$OV_PEAK" "${impatient[@]}"
 }
-# Bulk transfers over a second port, whose client is stopped (SIGSTOP): the port accepts nothing more.
+# Bulk transfers over a second port, whose client is stopped (SIGSTOP): its short ring is soon full, and accepts nothing more.
 ov_port() {
     local waits
     ov_peak_requests "$1"
     printf '%s\n' "[cpu]" "linux = $SERVER_CORE" "workers = $CLIENT_CORE" "exclusive = off" "[memory]" "hugepage = none" "[control]" "name = bench$$d" \
-        "[port z]" "driver = memif" "role = client" "device = $LAB/memif.sock" "address = 10.89.1.1/16" >"$LAB/stuck.conf"
+        "[port z]" "driver = memif" "role = client" "rx_ring = 64" "device = $LAB/memif.sock" "address = 10.89.1.1/16" >"$LAB/stuck.conf"
     start_sender c build/src/c10m load stream -c "$LAB/stuck.conf" --server 10.89.0.2 --connections $((8 * times)) --seconds 600 --quiet
     sleep 2
     kill -STOP "$SENDER"
     ov_probed "$1" ov_load "$1" request --connections 64 --rate "$OV_PEAK" "${impatient[@]}"
-    waits=$(awk '$1 == "tx_waits" { print $2 }' "$LAB/run/proc/cores/$SERVER_CORE/counters")
+    waits=$(awk '$1 ~ /^y_(tx_waiting|dirty_blocks)$/ { n += $2 } END { print n + 0 }' "$LAB/run/proc/cores/$SERVER_CORE/queues")
     kill -CONT "$SENDER"
     stop_sender
     [ "$waits" -gt 0 ] || { echo "overload: the second port accepted everything" >&2; return 1; }
-    printf 'overload/%s/tx_waits\t%s\n' "$1" "$waits" >>"$FIGURES"
+    printf 'overload/%s/waiting\t%s\n' "$1" "$waits" >>"$FIGURES"
 }
 
 # ov_beside NAME GREEDY_OPTIONS... -- LOAD OPTION...: the load, beside greedy clients that came a second before.

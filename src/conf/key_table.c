@@ -351,7 +351,7 @@ const struct key conf_keys[] = {
     MS(tcp, accept_wait_ms, 1, 60000, ZERO("auto"), UNLIMITED("off"), LIVE,
        VALUE("auto", "Drop SYNs while packets wait for this time in the receive queue of a worker: "
                      "it gets more than it can handle, and those of open connections go first. "
-                     "auto: 200, if the port's driver counts a nearly full queue, else off")),
+                     "auto: 50, if the port's driver counts a nearly full queue, else off")),
     MS(tcp, invalid_ack_ms, 0, 60000, LIVE,
        VALUE("500",
              "Shortest time between two ACKs that a connection sends in answer to segments without "
@@ -567,7 +567,7 @@ const struct key conf_keys[] = {
     MS(service, max_wait_ms, 1, 60000, HTTP, ZERO("auto"), UNLIMITED("off"),
        VALUE("auto",
              "Answer requests with 503 if they may have waited for this time in the "
-             "receive queue of their worker. auto: 500, if the worker gets more packets "
+             "receive queue of their worker. auto: 100, if the worker gets more packets "
              "than it can handle, and the port's driver counts a nearly full queue, else off")),
     MS(service, write_timeout_ms, 1, 3600000, HTTP,
        VALUE("60000",

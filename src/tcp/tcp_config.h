@@ -4,11 +4,11 @@
 #include "base/base.h"
 
 enum {
-    TCP_ACCEPT_WAIT_US = 200000,  // see accept_wait_us
-    TCP_LISTENS_MAX = 8,          // ports of one service
-    TCP_OUT_MAX = 320,            // segments sent in a turn: a reply to each one received, and more
-    TCP_OUT_BLOCK_MAX = 32,       // segments of one connection in a turn
-    TCP_EXPIRE_MAX = 256,         // timers handled in a turn
+    TCP_ACCEPT_WAIT_US = 50000,  // see accept_wait_us
+    TCP_LISTENS_MAX = 8,         // ports of one service
+    TCP_OUT_MAX = 320,           // segments sent in a turn: a reply to each one received, and more
+    TCP_OUT_BLOCK_MAX = 32,      // segments of one connection in a turn
+    TCP_EXPIRE_MAX = 256,        // timers handled in a turn
     // Dirty blocks processed in a turn, whether they send or not: as many as its segments and
     // timers can make dirty.
     TCP_VISITS_MAX = TCP_OUT_MAX + TCP_EXPIRE_MAX,

@@ -12,7 +12,8 @@ static int look(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, u
     uint32_t slots = 0;
     const int waiting = port_rx_waiting(p, queue, &slots);
     b->counts = waiting >= 0;
-    b->nearly_full = b->counts && (uint32_t)waiting + n >= slots - slots / 16;
+    const uint32_t full = b->nearly_full ? slots / 2 : slots - slots / 16;
+    b->nearly_full = b->counts && (uint32_t)waiting + n >= full;
     b->looked_us = now_us;
     return waiting;
 }

@@ -13,7 +13,7 @@
 struct backlog {
     uint16_t burst_full;  // the largest burst so far: one of this size may leave packets behind
     bool counts;          // the driver tells how many packets wait
-    bool nearly_full;     // at the last look the queue had room for a 16th of its packets at most
+    bool nearly_full;     // the queue had room for a 16th of it at most, and was half full since
     uint32_t counted;     // of the last count, how many were not received yet
     uint64_t counted_us;  // when that was
     uint64_t looked_us;   // when the driver was last asked, for nearly_full

@@ -14,7 +14,7 @@
 
 #include "c10m/main.h"
 
-enum { AUTO_MS = 500, US_MAX = 1000000, HEAD_BYTES_MAX = 4096, IDLE_MS = 60000 };
+enum { AUTO_MS = 100, US_MAX = 1000000, HEAD_BYTES_MAX = 4096, IDLE_MS = 60000 };
 
 #define BODY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"
 

@@ -535,16 +535,16 @@ static void content_behind_a_request_that_waited_too_long_is_not_read(void **sta
     fake_service_free(s);
 }
 
-static void by_default_a_request_of_an_overloaded_worker_is_refused_after_500_ms(void **state)
+static void by_default_a_request_of_an_overloaded_worker_is_refused_after_100_ms(void **state)
 {
     struct c10m_service *s = serve(PARAMS("max_wait_ms", "auto"));
     struct c10m_conn *c = open_from(s, 0);
     size_t at = 0;
     c->waited_us = UINT32_MAX;  // it may only have stood still
-    c->overloaded_us = 499999;
+    c->overloaded_us = 99999;
     feed(c, GET_ROOT);
     assert_int_equal(next_answer(c, &at, false).status, 200);
-    c->overloaded_us = 500000;
+    c->overloaded_us = 100000;
     feed(c, GET_ROOT);
     assert_int_equal(next_answer(c, &at, false).status, 503);
     fake_close(c);
@@ -657,7 +657,7 @@ int main(void)
         T(holds_of_one_source_leave_some_to_others),
         T(a_request_that_waited_too_long_is_refused_and_the_next_one_answered),
         T(content_behind_a_request_that_waited_too_long_is_not_read),
-        T(by_default_a_request_of_an_overloaded_worker_is_refused_after_500_ms),
+        T(by_default_a_request_of_an_overloaded_worker_is_refused_after_100_ms),
         T(without_max_wait_ms_every_request_is_answered),
         T(what_waits_behind_an_answer_is_offered_once_and_not_with_each_byte),
         T(what_waited_behind_an_answer_is_answered_and_given_back),

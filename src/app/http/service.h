@@ -39,7 +39,7 @@
 #include "app/http/http_counters.h"
 #include "app/http/sites.h"
 
-enum { HTTP_WRITE_MS_MAX = 3600000, HTTP_WAIT_AUTO = 0, HTTP_WAIT_AUTO_MS = 500 };
+enum { HTTP_WRITE_MS_MAX = 3600000, HTTP_WAIT_AUTO = 0, HTTP_WAIT_AUTO_MS = 100 };
 #define HTTP_WAIT_OFF UINT64_MAX
 
 struct http_params {
