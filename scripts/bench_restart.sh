@@ -106,7 +106,8 @@ restart_stop() { # kill|planned|moved
 }
 
 restart_case() { # NAME kill|planned|moved FAMILY CONNECTIONS STREAMS RESTARTS REQUESTS_PER_S
-    local i refused=0 longest=0 ms end
+    local i refused=0 longest=0 ms end RESTART_BUFFERS=$RESTART_BUFFERS
+    [ "$2" != moved ] || RESTART_BUFFERS=$((2 * RESTART_BUFFERS))  # two workers have half of them each, and not half of the streams
     restart_conf $(($4 + $5))
     restart_start auto
     restart_clients "$3" "$4" "$5" "$7" || { tail -n 3 "$LAB"/*.log >&2; return 1; }

@@ -56,7 +56,7 @@ enum {
     LOAD_RTO_INITIAL_MS = 1000,
     LOAD_RTO_MIN_MS = 200,  // as Linux
     LOAD_RTO_MAX_MS = 4000,
-    LOAD_TRIES_MAX = 12,   // 29 s with the shortest RTO
+    LOAD_TRIES_MAX = 20,   // 61 s with the shortest RTO: longer than servers that restart are away
     LOAD_AGAIN_MAX = 256,  // retransmissions in a turn
     LOAD_STALL_US = 20000,
     LOAD_HOP_US = 200000,  // between two requests for the next hop's MAC address
