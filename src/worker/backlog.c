@@ -13,7 +13,7 @@ static int look(struct backlog *b, struct port *p, uint16_t queue, uint32_t n, u
     const int waiting = port_rx_waiting(p, queue, &slots);
     b->counts = waiting >= 0;
     const uint32_t full = b->nearly_full ? slots / 2 : slots - slots / 16;
-    b->nearly_full = b->counts && (uint32_t)waiting + n >= full;
+    b->nearly_full = b->counts && slots != 0 && (uint32_t)waiting + n >= full;
     b->looked_us = now_us;
     return waiting;
 }
@@ -62,10 +62,12 @@ uint32_t backlog_full(struct backlog *b, struct port *p, uint16_t queue, uint32_
         b->full_after_us = b->emptied_us;
         b->full_us = now_us;
     }
-    if (again)
+    if (again) {
         received(b, p, queue, n, now_us);
-    else
+    } else {
+        b->nearly_full = false;  // it was empty meanwhile
         count(b, look(b, p, queue, n, now_us), now_us);
+    }
     *full_us = (uint32_t)MIN(now_us - b->full_us, UINT32_MAX);
     return (uint32_t)MIN(waited_us, UINT32_MAX - 1);
 }

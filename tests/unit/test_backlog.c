@@ -228,6 +228,39 @@ static void by_default_syns_are_dropped_if_a_counted_queue_is_nearly_full(void *
     assert_int_equal(syns_wait(1, true), 0);
 }
 
+// From nearly full on until it is less than half full, or was empty.
+static int waits;
+static int told_waiting(struct port *p, uint16_t q, uint32_t *slots)
+{
+    *slots = 1024;
+    return waits;
+}
+static const struct port_ops told_ops = {.rx_burst = elastic_rx, .rx_waiting = told_waiting};
+
+static bool nearly_full(struct backlog *b, struct port *p, int waiting)
+{
+    static uint64_t us = 1000000;
+    uint32_t full_us;
+    waits = waiting;
+    us += 2000;
+    backlog_full(b, p, 0, BURST_MAX, us, &full_us);
+    return b->nearly_full;
+}
+
+static void a_queue_is_nearly_full_until_it_is_half_empty(void **state)
+{
+    struct port p = {.ops = &told_ops};
+    struct backlog b = {.emptied_us = 1};
+    assert_false(nearly_full(&b, &p, 895));
+    assert_true(nearly_full(&b, &p, 896));
+    assert_true(nearly_full(&b, &p, 448));
+    assert_false(nearly_full(&b, &p, 447));
+    assert_false(nearly_full(&b, &p, 895));
+    assert_true(nearly_full(&b, &p, 960));
+    b.emptied_us++;
+    assert_false(nearly_full(&b, &p, 500));
+}
+
 static void a_stop_of_a_busy_worker_is_no_overload(void **state)
 {
     struct port p = {.ops = &elastic_ops};
@@ -269,6 +302,7 @@ int main(void)
         cmocka_unit_test(who_cannot_count_is_behind_as_long_as_it_is_busy),
         cmocka_unit_test(nothing_has_waited_longer_than_is_said),
         cmocka_unit_test(by_default_syns_are_dropped_if_a_counted_queue_is_nearly_full),
+        cmocka_unit_test(a_queue_is_nearly_full_until_it_is_half_empty),
         cmocka_unit_test(a_stop_of_a_busy_worker_is_no_overload),
         cmocka_unit_test(an_application_is_told_how_long_its_data_may_have_waited),
         cmocka_unit_test(while_it_is_behind_syns_are_dropped_and_counted),

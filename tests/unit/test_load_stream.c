@@ -557,7 +557,7 @@ static void a_stream_that_does_not_come_back_fails(void **state)
     assert_data(0, 10);
     load_stop_asking(load);
     ack_up(10 * MSS, 65535);
-    for (uint32_t s = 0; s < 60 && load_counters(load)->failed == 0; s++)
+    for (uint32_t s = 0; s < 120 && load_counters(load)->failed == 0; s++)
         pass_ms(1000);
     assert_int_equal(load_counters(load)->failed, 1);
     assert_nothing_sent();
