@@ -116,7 +116,7 @@
     X(turns_over_100us, "turns longer than 100 us: cores/N/stalls lists them")                     \
     X(idle_waits, "times that the worker had nothing to do and waited: [cpu] idle")                \
     X(idle_sleeps, "of idle_waits, those in which the thread slept")                               \
-    X(idle_wait_us, "microseconds of these waits")                                                 \
+    X(idle_wait_micros, "microseconds of these waits")                                             \
     X(idle_wakes_packet, "sleeps that a packet ended")                                             \
     X(idle_wakes_timer, "sleeps that ended because a timer was due soon")                          \
     X(idle_wakes_order, "sleeps that another thread ended: an order, or something to send")        \

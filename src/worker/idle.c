@@ -190,7 +190,7 @@ static void account(struct worker *w)
     w->stats->cycles[STAGE_idle] += to - from;
     w->tsc_end = to;
     c->idle_waits++;
-    c->idle_wait_us += worker_now(&w->clock, to).us - worker_now(&w->clock, from).us;
+    c->idle_wait_micros += worker_now(&w->clock, to).us - worker_now(&w->clock, from).us;
 }
 
 // take_longer: a wait that something ends, where there is one.
