@@ -294,9 +294,6 @@ def overload_rows():
     def shares(v):
         return [good / peak if peak else 0 for good, peak in zip(v[:3], v[3:6])]
 
-    # Over memif most of ten times the peak waits at the client, where the server does not see it.
-    lossless = ("connections", "requests")
-
     for kind, what, peak in OVERLOAD:
         for server, name in (("c10m", "c10m"), ("veth", "c10m on the veth pair of nginx, limits set"), ("nginx", "nginx")):
             base = "overload/%s/%s/" % (server, kind)
@@ -306,7 +303,6 @@ def overload_rows():
                       lambda *v: " ".join("%.0f %%" % (100 * s) for s in shares(v)) + ", p99 %.0f ms" % (v[8] / 1000),
                       lambda *v: "peak " + rate(v[5]), lambda *v: min(shares(v)), None,
                       None if server == "nginx" else
-                      (lambda *v: min(shares(v)[:2]) >= 0.9) if server == "c10m" and kind in lossless else
                       (lambda *v: min(shares(v)) >= 0.9))
         yield Row("overload", "control tree meanwhile, %s: answers within 100 ms" % kind,
                   ["overload/c10m/%s/%d/control/%s" % (kind, n, name) for name in ("max_ms", "failed", "reads") for n in times],
