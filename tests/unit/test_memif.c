@@ -137,6 +137,9 @@ static void bursts_arrive_in_order_and_a_full_ring_takes_no_more(void **state)
             pkt_free_bulk(pkts + SLOTS, 2 * BURST_MAX - SLOTS);
             assert_int_equal(to->ops->view->rx_waiting(to, 0), SLOTS);
             assert_int_equal(to->ops->rx_burst(to, 0, pkts, 7), 7);
+            uint32_t slots;
+            assert_int_equal(port_rx_waiting(to, 0, &slots), SLOTS - 7);
+            assert_int_equal(slots, SLOTS);
             assert_int_equal(to->ops->rx_burst(to, 0, pkts + 7, BURST_MAX), SLOTS - 7);
             for (unsigned n = 0; n < SLOTS; n++)
                 assert_int_equal(pkt_data(pkts[n])[0], n);

@@ -110,6 +110,25 @@ static void the_far_end_gets_its_own_packet_without_flags(void **state)
     pkt_free(got);
 }
 
+static void the_far_end_counts_what_waits(void **state)
+{
+    struct pair *pair = *state;
+    uint32_t slots = 0;
+    post(pair->b, 0);
+    for (int n = 0; n < 3; n++) {
+        struct pkt *p = pkt_of(pool_a, 7, 100);
+        assert_int_equal(pair->a->ops->tx_burst(pair->a, 0, &p, 1), 1);
+    }
+    assert_int_equal(port_rx_waiting(pair->b, 0, &slots), 3);
+    assert_true(slots >= BURST_MAX);
+    for (int n = 2; n >= 0; n--) {
+        struct pkt *got;
+        assert_int_equal(pair->b->ops->rx_burst(pair->b, 0, &got, 1), 1);
+        assert_int_equal(port_rx_waiting(pair->b, 0, &slots), n);
+        pkt_free(got);
+    }
+}
+
 static void a_packet_with_two_references_is_copied_and_keeps_one(void **state)
 {
     struct pair *pair = *state;
@@ -355,6 +374,7 @@ int main(void)
         PAIR_TEST(a_frame_of_every_length_arrives_byte_for_byte),
         PAIR_TEST(the_byte_behind_a_frame_is_not_touched),
         PAIR_TEST(the_far_end_gets_its_own_packet_without_flags),
+        PAIR_TEST(the_far_end_counts_what_waits),
         PAIR_TEST(a_packet_with_two_references_is_copied_and_keeps_one),
         PAIR_TEST(a_chain_arrives_as_one_segment),
         PAIR_TEST(a_chain_too_long_for_one_packet_is_dropped_and_counted),
